@@ -1,0 +1,225 @@
+"""The executor: runs one collective at one rank, in steps that never block.
+
+It adds the rank's own array to the node buffer, captures chunks into channels, applies the chunks that landed, and at the
+very end copies the result out, so that the user's arrays are as they were if the collective fails. Hazards gate the capture
+and the landing of a chunk, not its time on the wire; among the chunks that may go, the lowest program index goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.nic import Nic
+from r2cc_mpi.contribution import Contribution
+from r2cc_mpi.plan import NodePlan, Operation
+from r2cc_mpi.protocol.channel import Chunk
+from r2cc_mpi.protocol.engine import Engine
+from r2cc_mpi.protocol.news import Signature, Start
+
+Array = npt.NDArray[Any]
+
+
+class NodeMemory(Protocol):
+    """What the ranks of a node share. Every word has one writer.
+
+    Attributes:
+        buffer: The node buffer, uint8.
+        contributed: Per rail, steps of contribution that its rank has done since the beginning.
+        finished: Per rail, the last collective whose operations its rank has done.
+        copied: Per rail, the last collective whose result its rank has copied out.
+        done: Per operation of the node's plan, the last collective in which it was done.
+    """
+
+    buffer: npt.NDArray[np.uint8]
+    contributed: memoryview
+    finished: memoryview
+    copied: memoryview
+    done: memoryview
+
+    def fence(self) -> None:
+        """Order the payload and the words: call between writing one and the other, and between reading them."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One collective call of the user, at one rank.
+
+    Attributes:
+        number: Number of the collective, from 1.
+        send: The rank's own array, flat.
+        receive: Where the result goes, flat; may be the same memory.
+        signature: What every rank must ask for alike.
+        plan: Makes the node's plan from the agreed START.
+    """
+
+    number: int
+    send: Array
+    receive: Array
+    signature: Signature
+    plan: Callable[[Start], NodePlan]
+
+
+class Executor:
+    """One collective at one rank.
+
+    Args:
+        engine: The rank's engine.
+        memory: The node's shared memory.
+        call: What to do.
+    """
+
+    def __init__(self, engine: Engine, memory: NodeMemory, call: Call) -> None:
+        self._engine, self._memory, self._call = engine, memory, call
+        self._me: Nic = engine.me
+        self._count = len(call.send)
+        self._data = memory.buffer[: self._count * call.send.dtype.itemsize].view(call.send.dtype)
+        self._contribution = Contribution(self._me.node, engine.nodes, engine.rails, self._count)
+        self._base = (call.number - 1) * self._contribution.steps
+        self._steps = 0
+        self._all_contributed = False
+        self._plan: NodePlan | None = None
+        self._sends: dict[int, list[Operation]] = {}
+        self._receives: dict[int, list[Operation]] = {}
+        self._needs: dict[int, tuple[tuple[int, int], ...]] = {}
+        self.network_began_at: float | None = None
+        self.network_ended_at: float | None = None
+        self.is_complete = False
+
+    def step(self, now: float) -> bool:
+        """Do what can be done now; say whether there was anything."""
+        if self.is_complete:
+            return False
+        progress = self._contribute()
+        if self._plan is None:
+            progress |= self._begin(now)
+        else:
+            progress |= self._apply_landed() | self._capture(now)
+        return progress | self._finish(now)
+
+    def _contribute(self) -> bool:
+        if self._steps == self._contribution.steps:
+            return False
+        memory, rail = self._memory, self._me.rail
+        if self._steps == 0 and any(number < self._call.number - 1 for number in memory.copied):
+            return False
+        before = self._steps
+        while self._steps < min(before + self._engine.rails, self._contribution.steps):
+            need = self._contribution.may_begin(rail, self._steps)
+            if need is not None and memory.contributed[need[0]] < self._base + need[1]:
+                break
+            block = self._contribution.block(rail, self._steps)
+            memory.fence()
+            if block.first:
+                self._data[block.lo : block.hi] = self._call.send[block.lo : block.hi]
+            else:
+                self._data[block.lo : block.hi] += self._call.send[block.lo : block.hi]
+            memory.fence()
+            self._steps += 1
+            memory.contributed[rail] = self._base + self._steps
+        return self._steps > before
+
+    def _begin(self, now: float) -> bool:
+        start = self._engine.start_of(self._call.number)
+        if start is None:
+            return False
+        self._engine.enter(start, now)
+        plan = self._plan = self._call.plan(start)
+        self._sends = {peer: list(reversed(ops)) for peer, ops in plan.sends.items()}
+        self._receives = {peer: list(reversed(ops)) for peer, ops in plan.receives.items()}
+        self.network_began_at = now
+        return True
+
+    def _ready(self, operation: Operation) -> bool:
+        memory = self._memory
+        if any(memory.done[index] < self._call.number for index in operation.waits_for):
+            return False
+        if not self._all_contributed and not self._is_contributed(operation):
+            return False
+        memory.fence()
+        return True
+
+    def _is_contributed(self, operation: Operation) -> bool:
+        contributed = self._memory.contributed
+        self._all_contributed = min(contributed) >= self._base + self._contribution.steps
+        if self._all_contributed:
+            return True
+        if operation.index not in self._needs:
+            self._needs[operation.index] = self._contribution.needed(operation.lo, operation.hi)
+        needs = self._needs[operation.index]
+        return all(contributed[rail] >= self._base + steps for rail, steps in needs)
+
+    def _apply_landed(self) -> bool:
+        progress = False
+        for source, operations in self._receives.items():
+            channel = self._engine.receiver(source)
+            while operations and (chunk := channel.front()) is not None:
+                operation = operations[-1]
+                if not self._ready(operation):
+                    break
+                self._apply(operation, chunk)
+                operations.pop()
+                self._engine.pool.give_back(channel.consume())
+                progress = True
+        return progress
+
+    def _apply(self, operation: Operation, chunk: Chunk) -> None:
+        landed = chunk.buffer.payload[: chunk.length].view(self._data.dtype)
+        if chunk.collective != self._call.number or len(landed) != operation.hi - operation.lo:
+            raise AssertionError(f"chunk of collective {chunk.collective} landed for {operation}")
+        if operation.reduce:
+            self._data[operation.lo : operation.hi] += landed
+        else:
+            self._data[operation.lo : operation.hi] = landed
+        self._mark_done(operation)
+
+    def _capture(self, now: float) -> bool:
+        progress = False
+        while True:
+            candidates = [
+                (operations[-1].index, target)
+                for target, operations in self._sends.items()
+                if operations and self._engine.sender(target).has_room and self._ready(operations[-1])
+            ]
+            if not candidates:
+                return progress
+            target = min(candidates)[1]
+            operation = self._sends[target].pop()
+            buffer = self._engine.pool.take()
+            payload = self._data[operation.lo : operation.hi].view(np.uint8)
+            buffer.payload[: len(payload)] = payload
+            self._engine.sender(target).capture(Chunk(buffer, len(payload), self._call.number), now)
+            self._mark_done(operation)
+            progress = True
+
+    def _mark_done(self, operation: Operation) -> None:
+        self._memory.fence()
+        self._memory.done[operation.index] = self._call.number
+
+    def _finish(self, now: float) -> bool:
+        memory, number = self._memory, self._call.number
+        progress = False
+        if memory.finished[self._me.rail] < number:
+            if (
+                self._plan is None
+                or self._steps < self._contribution.steps
+                or any(self._sends.values())
+                or any(self._receives.values())
+            ):
+                return False
+            memory.fence()
+            memory.finished[self._me.rail] = number
+            self.network_ended_at = now
+            progress = True
+        if all(finished >= number for finished in memory.finished):
+            memory.fence()
+            self._call.receive[:] = self._data
+            memory.fence()
+            memory.copied[self._me.rail] = number
+            self.is_complete = True
+            progress = True
+        return progress

@@ -1,0 +1,65 @@
+"""A failed NIC is offered again once it has proved itself, and later each time it fails.
+
+The owner of a NIC that is down probes its peers over that very rail. Only an echo counts: a link that reports itself up
+may still lose everything. The owner then waits out the damping time, which doubles with every flap, and raises the NIC's
+health version. Routes use the NIC from the next START on.
+"""
+
+from __future__ import annotations
+
+from algorithms.nic import Hop, Nic
+from r2cc_mpi.protocol.header import Header, Kind
+from r2cc_mpi.protocol.health import HealthTable
+from r2cc_mpi.protocol.network import Message, Network
+
+MAX_DAMPING_DOUBLINGS = 10
+
+
+class Recovery:
+    """One rank's care for its own NIC while it is down.
+
+    Args:
+        me: This rank and the NIC it owns.
+        health: What is known of all NICs.
+        network: Carries the probes.
+        interval_s: Seconds between probes.
+        damping_s: Seconds between the first echo and the offer, for the first failure.
+    """
+
+    def __init__(
+        self, me: Nic, health: HealthTable, network: Network, interval_s: float, damping_s: float
+    ) -> None:
+        self._me, self._health, self._network = me, health, network
+        self._interval_s, self._damping_s = interval_s, damping_s
+        self._probed_at = float("-inf")
+        self._echoed_at: float | None = None
+        self.carrier = True
+        """What the rail itself reports; while it reports no carrier there is nothing to probe."""
+
+    def lost_again(self) -> None:
+        """Note that the NIC was reported down: an earlier echo proves nothing any more."""
+        self._echoed_at = None
+
+    def echo(self, now: float) -> None:
+        """Take in an ECHO that came over this NIC."""
+        if not self._health.is_up(self._me) and self._echoed_at is None:
+            self._echoed_at = now
+
+    def tick(self, now: float) -> bool:
+        """Probe when it is time.
+
+        Returns:
+            Whether the NIC may be declared up now.
+        """
+        if self._health.is_up(self._me) or not self.carrier:
+            return False
+        if self._echoed_at is not None:
+            flaps = self._health.version(self._me) // 2
+            return now >= self._echoed_at + self._damping_s * 2.0 ** min(flaps, MAX_DAMPING_DOUBLINGS)
+        if now >= self._probed_at + self._interval_s:
+            self._probed_at = now
+            for node in range(self._health.nodes):
+                if node != self._me.node:
+                    route = (Hop(self._me.rail, node),)
+                    self._network.send(Message(Header(Kind.PROBE, self._me, self._me.rail, route)))
+        return False
