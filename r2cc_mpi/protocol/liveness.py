@@ -28,6 +28,8 @@ class Liveness:
         self._number = 0
         self._said_at = float("-inf")
         self._waiting_since: float | None = None
+        self.progress_count = 0
+        """How often this rank has got on; a loop that polls sees by it whether a round was of use."""
 
     def heard(self, rank: int, number: int, now: float) -> bool:
         """Note a HELLO.
@@ -44,6 +46,7 @@ class Liveness:
     def progress(self, now: float) -> None:
         """Note that this rank waits for others and has just got on."""
         self._waiting_since = now
+        self.progress_count += 1
 
     def forgive(self, pause_s: float) -> None:
         """Discount a time in which this process itself did not run: the others' silence then proves nothing."""

@@ -1,0 +1,1 @@
+"""What it must cost: closed forms for the algorithms of `algorithms`. Needs no MPI."""

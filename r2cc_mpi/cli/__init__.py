@@ -1,0 +1,64 @@
+"""The command line `r2cc`.
+
+Reading order: `parser` (the words), `options` (what they mean), `launch` (the job is started), `run_job`
+(what every rank of it does), `report` (what is printed). Nothing here imports MPI except `run_job`, and that
+only inside a job.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from r2cc_mpi import pinning
+from r2cc_mpi.cli.launch import launch_job
+from r2cc_mpi.cli.options import read_options
+from r2cc_mpi.cli.parser import build_parser
+from r2cc_mpi.errors import R2ccError, UsageError
+
+LAST_WORDS_S = 1.0
+"""How long other ranks wait before they end after an error: some launchers end a job at the first rank that
+failed, and rank 0 has to say why before that."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command line.
+
+    Args:
+        argv: The words behind `r2cc`; None takes those of this process.
+
+    Returns:
+        The exit status: 0 pass, 1 usage or environment, 2 wrong result, 3 an asked-for failure hit nothing, 4
+        the collective could not complete. Every rank of a job gives the same.
+
+    Raises:
+        SystemExit: After --help and --version, with status 0.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    place = pinning.find_place(os.environ)
+    try:
+        return _carry_out(arguments, place)
+    except R2ccError as error:
+        if place is None or place.rank == 0:
+            print(f"r2cc: error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
+        else:
+            time.sleep(LAST_WORDS_S)
+        return error.exit_code
+
+
+def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
+    words = build_parser().parse_args(arguments)
+    if words.command is None:
+        raise UsageError("say what to do, for example: r2cc run allreduce (see r2cc --help)")
+    options = read_options(words, place)
+    if place is None:
+        return launch_job(arguments, options.layout, os.environ)
+    wheel = pinning.has_mpich_wheel()
+    pinning.require_matching_library(os.environ, mpich_wheel=wheel)
+    for name, value in pinning.transport_environment(mpich_wheel=wheel).items():
+        os.environ.setdefault(name, value)
+    from r2cc_mpi.cli import run_job
+
+    return run_job.run(options)

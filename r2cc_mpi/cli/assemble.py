@@ -1,0 +1,178 @@
+"""From what each rank measured to the report of the job. Pure: records in, records out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+
+from algorithms.nic import Hop, Nic, describe_route
+from analysis import cost_model
+from r2cc_mpi.cli.options import RunOptions
+from r2cc_mpi.cli.report import (
+    FailoverRecord,
+    IterationRecord,
+    Measurement,
+    RailBytes,
+    SizeRecord,
+    Verdict,
+)
+from r2cc_mpi.job import Iteration
+from r2cc_mpi.layout import Layout
+from r2cc_mpi.strategy import Strategy, in_force
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A channel that was repaired, as its sending rank saw it; see :class:`r2cc_mpi.protocol.hot_repair.Failover`."""
+
+    nic: Nic
+    source: int
+    at: float
+    resent_bytes: int
+    route: tuple[Hop, ...] | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A NIC that a rank learned to be down, when and how."""
+
+    nic: Nic
+    at: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class RankRecord:
+    """What one rank reports.
+
+    Attributes:
+        iterations: Its timed iterations, those of one size and placing in a row.
+        rail_bytes: Per iteration, what its NIC sent and received.
+        moved: Its channels that were repaired.
+        known: NICs it learned to be down.
+        fired: When the faults of its own rail happened, as (NIC, time).
+        missed: Faults of its own rail that hit no running iteration, as options of the command line.
+    """
+
+    iterations: tuple[Iteration, ...]
+    rail_bytes: tuple[RailBytes, ...]
+    moved: tuple[Moved, ...]
+    known: tuple[Known, ...]
+    fired: tuple[tuple[Nic, float], ...]
+    missed: tuple[str, ...]
+
+
+def predicted_s(options: RunOptions, size_bytes: int, strategy: Strategy, down: Sequence[Nic]) -> float | None:
+    """Say what the cost model expects of the network phase, in seconds; None when rails are not paced."""
+    if options.rail_rate_bytes_per_s is None:
+        return None
+    layout = options.layout
+    dead = down if in_force(strategy, down) is Strategy.HOT_REPAIR else ()
+    time: Fraction = cost_model.hot_repair(layout.nodes, layout.rails, dead)
+    return cost_model.seconds(time, size_bytes, options.rail_rate_bytes_per_s * layout.rails)
+
+
+def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[IterationRecord]:
+    """Combine the ranks' views of each timed iteration.
+
+    An iteration in which health changed has no prediction: part of it ran under each.
+    """
+    strategy = Strategy.parse(options.strategy)
+    size_of = [count * options.datatype.dtype.itemsize for count in options.counts]
+    per_size = len(ranks[0].iterations) // len(size_of)
+    records: list[IterationRecord] = []
+    since = float("-inf")
+    down_before: set[tuple[int, int]] = set()
+    for index in range(len(ranks[0].iterations)):
+        views = [rank.iterations[index] for rank in ranks]
+        until = max(view.ended_at for view in views)
+        if index + 1 == len(ranks[0].iterations):
+            until = float("inf")
+        down = {(node, rail) for view in views for node, rail in view.down}
+        nics = [Nic(*pair) for pair in sorted(down)]
+        failovers = tuple(_failovers(ranks, since, until))
+        steady = index == 0 or down == down_before
+        unchanged = steady and not failovers
+        wrong = [view.wrong for view in views if view.wrong is not None]
+        records.append(
+            IterationRecord(
+                time_s=max(view.time_s for view in views),
+                network_s=max(view.network_s for view in views),
+                strategy=views[0].strategy,
+                predicted_s=predicted_s(options, size_of[index // per_size], strategy, nics) if unchanged else None,
+                wrong=sum(wrong) if wrong else None,
+                rail_bytes={
+                    options.layout.nic_of(number): rank.rail_bytes[index] for number, rank in enumerate(ranks)
+                },
+                failovers=failovers,
+            )
+        )
+        since, down_before = until, down
+    return records
+
+
+def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[FailoverRecord]:
+    moved = [move for rank in ranks for move in rank.moved if since < move.at <= until]
+    records = []
+    for nic in sorted({move.nic for move in moved}):
+        moves = [move for move in moved if move.nic == nic]
+        fired = [at for rank in ranks for fault_nic, at in rank.fired if fault_nic == nic]
+        failed_at = max((at for at in fired if at <= max(move.at for move in moves)), default=None)
+        known = [k for rank in ranks for k in rank.known if k.nic == nic and since < k.at <= until]
+        first = min(known, key=lambda k: k.at)
+        both_ends_at = max([move.at for move in moves] + [first.at])
+        paths = [
+            describe_route(move.source, move.route) if move.route else f"node {move.source} has none" for move in moves
+        ]
+        records.append(
+            FailoverRecord(
+                nic.node,
+                nic.rail,
+                {"event": "announced", "probe": "stalled, probed"}.get(first.cause, first.cause),
+                None if failed_at is None else both_ends_at - failed_at,
+                sum(move.resent_bytes for move in moves),
+                "; ".join(sorted(set(paths))),
+            )
+        )
+    return records
+
+
+def size_records(options: RunOptions, iterations: Sequence[IterationRecord]) -> list[SizeRecord]:
+    """Combine the iterations of each size into the rows of the table."""
+    placings = len(iterations) // (len(options.counts) * options.iterations)
+    rows = []
+    for index, count in enumerate(options.counts):
+        measured: list[Measurement | None] = []
+        for placing in range(placings):
+            begin = (index * placings + placing) * options.iterations
+            part = iterations[begin : begin + options.iterations]
+            wrong = [one.wrong for one in part if one.wrong is not None]
+            measured.append(Measurement(fmean(one.time_s for one in part), sum(wrong) if wrong else None))
+        out_of_place, in_place = (*measured, None)[:2]
+        size = count * options.datatype.dtype.itemsize
+        name = options.datatype.name
+        rows.append(SizeRecord(size, count, name, options.layout.ranks, out_of_place, in_place))
+    return rows
+
+
+def verdict(options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord]) -> Verdict:
+    """Judge a job that came to its end."""
+    wrong = sum(one.wrong or 0 for one in iterations)
+    if wrong:
+        bad = [str(number) for number, one in enumerate(iterations, 1) if one.wrong]
+        return Verdict(2, f"{wrong} wrong elements, in iteration {', '.join(bad)}")
+    missed = [text for rank in ranks for text in rank.missed]
+    if missed:
+        return Verdict(3, f"{', '.join(missed)} did not hit a running collective, so the run proves nothing about it")
+    checked = "every element exact on every rank" if options.check else "results not checked (-c 0)"
+    failures = sum(len(one.failovers) for one in iterations)
+    repaired = f", {failures} failure{'s' if failures != 1 else ''} repaired in flight" if failures else ""
+    return Verdict(0, f"{len(iterations)} iterations, {checked}{repaired}")
+
+
+def affected_nodes(layout: Layout, iterations: Sequence[IterationRecord], declared: Sequence[Nic]) -> list[Nic]:
+    """List the NICs of all nodes that lost one, for the table."""
+    nodes = {record.node for one in iterations for record in one.failovers} | {nic.node for nic in declared}
+    return [nic for nic in layout if nic.node in nodes]

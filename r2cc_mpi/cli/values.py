@@ -1,0 +1,63 @@
+"""Reading one value of an option, with an error that names the option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from r2cc_mpi.errors import UsageError
+
+_T = TypeVar("_T")
+
+
+def convert(option: str, text: str, parse: Callable[[str], _T]) -> _T:
+    """Read a value.
+
+    Args:
+        option: Name of the option, put before the error.
+        text: What the user wrote.
+        parse: What reads it.
+
+    Raises:
+        UsageError: What `parse` says about it, with the option's name.
+    """
+    try:
+        return parse(text)
+    except UsageError as error:
+        raise UsageError(f"{option} {error}") from None
+
+
+def whole_number(option: str, text: str, *, least: int = 0) -> int:
+    """Read a whole number.
+
+    Args:
+        option: Name of the option.
+        text: What the user wrote.
+        least: The smallest number that makes sense.
+
+    Raises:
+        UsageError: If it is no whole number, or too small, or absurdly large.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < least:
+        raise UsageError(
+            f"{option} {text!r} is not a whole number from {least} on: write for example {option} 3"
+        )
+    return int(text)
+
+
+def one_of(option: str, text: str, known: Sequence[str], later: Sequence[str] = ()) -> str:
+    """Read a name.
+
+    Args:
+        option: Name of the option.
+        text: What the user wrote.
+        known: The names that this version has.
+        later: Names that are documented, but that this version does not have.
+
+    Raises:
+        UsageError: If it is not among the known ones; the message lists them.
+    """
+    if text in known:
+        return text
+    problem = "is not available in this version" if text in later else "is unknown"
+    raise UsageError(f"{option} {text!r} {problem}: it has {', '.join(known)}")

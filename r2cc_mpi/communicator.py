@@ -1,0 +1,403 @@
+"""The communicator: what a user of the library holds. mpi4py's conventions, on rails that may die."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from algorithms.nic import Nic
+from r2cc_mpi.arrays import Arrays, check_arrays
+from r2cc_mpi.driver import Driver, RankWire, clock
+from r2cc_mpi.errors import IncompleteCollectiveError, MachineError, SignatureMismatchError, UsageError
+from r2cc_mpi.executor import Call, Executor
+from r2cc_mpi.layout import Layout
+from r2cc_mpi.mpi_rail import MpiRail
+from r2cc_mpi.plan import NodePlan, plan_node
+from r2cc_mpi.protocol.engine import Detection, Engine
+from r2cc_mpi.protocol.hot_repair import Failover
+from r2cc_mpi.protocol.news import ErrorFact, ErrorKind, News, Signature, Start
+from r2cc_mpi.protocol.settings import Settings
+from r2cc_mpi.shared_node import SharedNode, check_shared_memory
+from r2cc_mpi.strategy import (
+    SUM,
+    Collective,
+    Strategy,
+    down_nics,
+    dtype_code,
+    in_force,
+    operations_bound,
+    stripes_of,
+)
+from r2cc_mpi.virtual_rail import Counters, VirtualRail
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+@dataclass(frozen=True)
+class NicHealth:
+    """What this rank knows of a NIC.
+
+    Attributes:
+        nic: Which one.
+        is_up: Whether it works.
+        since: When this rank learned it, seconds on :data:`r2cc_mpi.driver.clock`; None if it was never reported.
+        cause: How this rank learned it: 'event', 'probe', 'news', 'echo' or 'declared'; empty if it was never reported.
+    """
+
+    nic: Nic
+    is_up: bool
+    since: float | None
+    cause: str
+
+
+@dataclass(frozen=True)
+class CallReport:
+    """The last collective at this rank.
+
+    Attributes:
+        number: Number of the collective.
+        strategy: Name of the strategy in force when it ended.
+        time_s: Seconds from call to return.
+        network_s: Seconds from the START to this rank's last operation.
+        failovers: Channels of this rank that were repaired meanwhile.
+    """
+
+    number: int
+    strategy: str
+    time_s: float
+    network_s: float
+    failovers: tuple[Failover, ...]
+
+
+class Communicator:
+    """Collectives over several rails, one rank per rail and node.
+
+    All ranks of ``comm`` create it together, with the same arguments. Use it as a context manager or call :meth:`close`:
+    until then a thread of each rank serves the others.
+
+    Args:
+        comm: An MPI communicator, by default COMM_WORLD; it is used only here and in :meth:`close`.
+        nodes: Number of nodes; by default from ``rails``, or one for each host.
+        rails: Rails per node, which is ranks per node.
+        rail_rate: Pace each rail in each direction at this many bytes per second; None: not at all.
+        strategy: 'auto', 'ring' or 'hot-repair'.
+        isolation_timeout: Seconds without an answer by any route after which a collective is given up.
+        failed: NICs that are down from the start.
+
+    Raises:
+        UsageError: The ranks do not divide into nodes, or the ranks' arguments are impossible.
+        MachineError: MPI lacks THREAD_MULTIPLE, or ``/dev/shm`` is too small.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm | None = None,
+        *,
+        nodes: int | None = None,
+        rails: int | None = None,
+        rail_rate: float | None = None,
+        strategy: str = "auto",
+        isolation_timeout: float = 10.0,
+        failed: Collection[Nic] = (),
+    ) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+            raise MachineError(
+                "MPI was started without THREAD_MULTIPLE, which the service thread needs; "
+                "do not lower mpi4py.rc.thread_level, or use an MPI that offers it"
+            )
+        world = MPI.COMM_WORLD if comm is None else comm
+        self.strategy = Strategy.parse(strategy)
+        self.layout = _layout(world, nodes, rails)
+        self.nic = self.layout.nic_of(world.rank)
+        self.settings = Settings.for_rate(rail_rate, isolation_timeout)
+        body_bytes = News.capacity(self.layout.nodes, self.layout.rails)
+        self._world = world.Dup()
+        self._node_comm = self._world.Split(self.nic.node, self.nic.rail)
+        self._rail_comm = self._world.Split(self.nic.rail, self.nic.node)
+        self._check_host(body_bytes)
+        self._memory = SharedNode(self._node_comm, self.settings.chunk_bytes, body_bytes)
+        wire = RankWire()
+        self._engine = Engine(self.nic, self.layout.nodes, self.layout.rails, wire, self.settings)
+        self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes)
+        self.rail = VirtualRail(self._rail, rail_rate)
+        """This rank's own rail, which can be slowed down or let die in an experiment."""
+        self._driver = Driver(self._engine, self.rail, self._memory, wire, self._die)
+        self._number = 0
+        self._is_open = True
+        self.last_report: CallReport | None = None
+        for nic in failed:
+            self.layout.rank_of(nic)
+        self._engine.declare_down(list(failed), clock())
+        if self.nic in failed:
+            self.rail.die(late=False)
+            self._engine.rail_event(up=False, now=clock())
+        self._world.Barrier()
+        self._driver.start()
+
+    def _check_host(self, body_bytes: int) -> None:
+        host = self._world.Split_type(self._mpi.COMM_TYPE_SHARED)
+        local = host.allgather(self.nic.node)
+        host.Free()
+        whole = all(local.count(node) == self.layout.rails for node in set(local))
+        error = "" if whole else f"the ranks of node {self.nic.node} are not all on one host; start {self.layout}"
+        if whole and self.nic.rail == 0:
+            windows = len(set(local)) * SharedNode.fixed_bytes(
+                self.layout.rails, self.settings.chunk_bytes, body_bytes
+            )
+            try:
+                check_shared_memory(windows, "the mailboxes")
+            except MachineError as short:
+                error = str(short)
+        errors = [text for text in self._world.allgather(error) if text]
+        if errors:
+            raise MachineError(errors[0])
+
+    # Collectives.
+
+    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | None = None) -> None:  # noqa: N802
+        """Reduce arrays element by element over all ranks; every rank gets the result.
+
+        Args:
+            sendbuf: Contiguous NumPy array of float32, float64, int32 or int64, or ``MPI.IN_PLACE``.
+            recvbuf: Array of the same type and size for the result; with IN_PLACE also the input.
+            op: ``MPI.SUM``, which is the default.
+
+        Raises:
+            UsageError: An argument is unsuitable; nothing has been sent.
+            SignatureMismatchError: Another rank called with another count, type or strategy, or another collective.
+            IncompleteCollectiveError: The collective could not complete; the arrays are as they were before.
+        """
+        if op is not None and op != self._mpi.SUM:
+            raise UsageError("this version reduces with MPI.SUM only")
+        arrays = check_arrays(sendbuf, recvbuf, self._mpi.IN_PLACE)
+        count = len(arrays.send)
+        if count == 0:  # nothing to add up, but still a collective: everyone must have called it
+            dummy = np.zeros(1, arrays.send.dtype)
+            arrays = Arrays(dummy, dummy)
+        self._run(Collective.ALLREDUCE, count, arrays)
+
+    def Barrier(self) -> None:  # noqa: N802
+        """Wait until every rank has called it. MPI's own would touch dead rails.
+
+        Raises:
+            IncompleteCollectiveError: Some rank cannot be reached any more.
+        """
+        token = np.zeros(1, np.int64)
+        self._run(Collective.BARRIER, 1, Arrays(token, token))
+
+    def _run(self, collective: Collective, count: int, arrays: Arrays) -> None:
+        if not self._is_open:
+            raise UsageError("this communicator is closed; create a new one")
+        began_at = clock()
+        self._number += 1
+        dtype = arrays.send.dtype
+        signature = Signature(collective, count, dtype_code(dtype), SUM, self.strategy)
+        chunk_elements = self.settings.chunk_bytes // dtype.itemsize
+        layout = self.layout
+        operations = operations_bound(len(arrays.send), layout.nodes, layout.rails, chunk_elements)
+        self._memory.ensure(arrays.send.nbytes, operations)
+        call = Call(
+            self._number, arrays.send, arrays.receive, signature, self._planner(len(arrays.send), chunk_elements)
+        )
+        with self._driver.held():
+            executor = Executor(self._engine, self._memory, call)
+            earlier_failovers = len(self._engine.hot_repair.failovers)
+            self._engine.liveness.progress(began_at)
+            if layout.rank_of(self.nic) == 0:
+                self._engine.lead(self._number, signature, began_at)
+            try:
+                self._driver.run_until(lambda now: self._step(executor, signature, now))
+            finally:
+                self._engine.liveness.rest()
+            failovers = tuple(self._engine.hot_repair.failovers[earlier_failovers:])
+        assert executor.network_began_at is not None
+        assert executor.network_ended_at is not None
+        self.last_report = CallReport(
+            self._number,
+            in_force(self.strategy, self._engine.health.down()).label,
+            clock() - began_at,
+            executor.network_ended_at - executor.network_began_at,
+            failovers,
+        )
+
+    def _planner(self, count: int, chunk_elements: int) -> Callable[[Start], NodePlan]:
+        def plan(_start: Start) -> NodePlan:
+            return plan_node(
+                stripes_of(self.layout.nodes, self.layout.rails),
+                node=self.nic.node,
+                rail=self.nic.rail,
+                count=count,
+                chunk_elements=chunk_elements,
+            )
+
+        return plan
+
+    def _step(self, executor: Executor, signature: Signature, now: float) -> bool:
+        engine = self._engine
+        if executor.step(now):
+            engine.liveness.progress(now)
+            engine.pump(now)
+        if executor.is_complete:
+            return True
+        start = engine.start_of(self._number)
+        if start is not None and start.signature != signature:
+            engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature), now)
+        down = engine.health.down()
+        if self.strategy is Strategy.RING and down:
+            engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]), now)
+        if engine.news.error is not None:
+            raise _exception(engine.news.error)
+        return False
+
+    def _mismatch(self, leader: Signature, mine: Signature) -> str:
+        names = Signature._fields
+        differences = [
+            f"{name} {ours} instead of {theirs}"
+            for name, ours, theirs in zip(names, mine, leader, strict=True)
+            if ours != theirs
+        ]
+        rank = self.layout.rank_of(self.nic)
+        return (
+            f"collective {self._number}: rank {rank} ({self.nic}) called with {', '.join(differences)} as on rank 0; "
+            "every rank must make the same calls in the same order"
+        )
+
+    # Health and experiments.
+
+    @property
+    def health(self) -> dict[Nic, NicHealth]:
+        """What is up and what failed, since when and how this rank knows."""
+        last = {detection.nic: detection for detection in self.detections}
+        return {
+            nic: NicHealth(
+                nic,
+                self._engine.health.is_up(nic),
+                last[nic].at if nic in last else None,
+                last[nic].cause if nic in last else "",
+            )
+            for nic in self.layout
+        }
+
+    @property
+    def detections(self) -> Sequence[Detection]:
+        """Every change of health that this rank learned of, in order."""
+        return tuple(self._engine.detections)
+
+    @property
+    def counters(self) -> Counters:
+        """What this rank's NIC has carried so far."""
+        return self.rail.counters
+
+    @property
+    def landed_bytes(self) -> int:
+        """Bytes of this rank's own chunks that have landed, over whichever rail; the last chunk of a stripe counts as whole."""
+        return sum(channel.landed for channel in self._engine.senders.values()) * self.settings.chunk_bytes
+
+    @property
+    def failovers(self) -> Sequence[Failover]:
+        """Every repair of one of this rank's channels, in order."""
+        return tuple(self._engine.hot_repair.failovers)
+
+    def add_hook(self, hook: Callable[[float], None]) -> None:
+        """Call ``hook`` with the time on every poll, under the driver's lock; fault plans use it."""
+        with self._driver.held():
+            self._driver.hooks.append(hook)
+
+    def rail_event(self, *, up: bool, now: float) -> None:
+        """Tell the engine what this rank's rail reports of itself; call it from a hook."""
+        self._engine.rail_event(up=up, now=now)
+
+    # The end.
+
+    def close(self) -> None:
+        """Serve until every rank is done, then free everything. Collective; may be called again without effect.
+
+        Raises:
+            IncompleteCollectiveError: Some rank cannot be reached any more.
+        """
+        if not self._is_open:
+            return
+        self._is_open = False
+        with self._driver.held():
+            self._engine.closing.ask()
+            self._engine.liveness.progress(clock())
+            self._driver.run_until(self._may_leave)
+        self._free()
+
+    def _may_leave(self, now: float) -> bool:
+        if self._engine.news.error is not None:
+            raise _exception(self._engine.news.error)
+        return self._engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
+
+    def _free(self) -> None:
+        self._driver.stop()
+        self._rail.cancel_receives()
+        self._memory.free()
+        for comm in (self._rail_comm, self._node_comm, self._world):
+            comm.Free()
+
+    def abandon(self) -> None:
+        """Leave after a collective that could not complete: stop serving without waiting for anyone elsewhere.
+
+        Collective over the node's ranks, all of which learn of the error.
+        """
+        if self._is_open:
+            self._is_open = False
+            self._driver.stop()
+            self._memory.free()
+
+    def _die(self, error: BaseException) -> None:
+        """End the whole job with the reason: the service thread has failed, and others would wait for it for ever."""
+        traceback.print_exception(error)
+        self._mpi.COMM_WORLD.Abort(1)
+
+    def __enter__(self) -> Communicator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, IncompleteCollectiveError | SignatureMismatchError):
+            self.abandon()
+
+
+def _layout(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layout:
+    from mpi4py import MPI
+
+    if nodes is None and rails is None:
+        host = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        sizes = comm.allgather(host.size)
+        host.Free()
+        if len(set(sizes)) > 1:
+            raise UsageError(f"hosts have different numbers of ranks ({sorted(set(sizes))}); name the rails per node")
+        rails = sizes[0]
+    return Layout.from_ranks(comm.size, rails=rails, nodes=nodes)
+
+
+def _fail_stop_text(nic: Nic) -> str:
+    return (
+        f"{nic} failed and strategy ring does not repair: this is what a fail-stop library does; "
+        "use --strategy hot-repair or auto to go on without it"
+    )
+
+
+def _exception(error: ErrorFact) -> IncompleteCollectiveError | SignatureMismatchError:
+    kinds: dict[ErrorKind, Any] = {
+        ErrorKind.ISOLATED: IncompleteCollectiveError,
+        ErrorKind.FAIL_STOP: IncompleteCollectiveError,
+        ErrorKind.MISMATCH: SignatureMismatchError,
+    }
+    raised: IncompleteCollectiveError | SignatureMismatchError = kinds[error.kind](error.text)
+    return raised
+

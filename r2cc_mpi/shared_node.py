@@ -1,0 +1,168 @@
+"""The memory that the ranks of a node share, in two MPI windows.
+
+One window holds the words and the mailboxes and lives as long as the communicator. The other holds the node buffer and one word
+per operation; it grows, by agreement of all the node's ranks, when a call needs more. Every word has one writer.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from r2cc_mpi.errors import MachineError
+from r2cc_mpi.mailbox import CHUNK_SLOTS, CONTROL_SLOTS, Inbox, Outbox, Ring
+from r2cc_mpi.protocol.buffers import BufferPool
+from r2cc_mpi.protocol.header import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+WORD = 8
+SHARED_MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108  (not a temporary file: where MPI's windows live)
+
+
+def check_shared_memory(needed_bytes: int, what: str) -> None:
+    """Make sure that this host has room for a shared window; MPI would crash instead of saying so.
+
+    Args:
+        needed_bytes: Bytes that all ranks of this host are about to allocate.
+        what: What needs them, for the message.
+
+    Raises:
+        MachineError: ``/dev/shm`` is too small.
+    """
+    if not os.path.isdir(SHARED_MEMORY_DIRECTORY):  # noqa: PTH112
+        return
+    space = os.statvfs(SHARED_MEMORY_DIRECTORY)
+    free_bytes = space.f_bavail * space.f_frsize
+    if free_bytes < needed_bytes:
+        raise MachineError(
+            f"{SHARED_MEMORY_DIRECTORY} has {free_bytes >> 20} MiB free, {what} needs {-(-needed_bytes >> 20)} MiB: "
+            f"enlarge it (mount -o remount,size=..., docker --shm-size=...) or use smaller sizes"
+        )
+
+
+class SharedNode:
+    """Shared memory of one node; implements :class:`r2cc_mpi.executor.NodeMemory`.
+
+    Args:
+        comm: Communicator of the node's ranks, ordered by rail.
+        chunk_bytes: Most payload bytes of a chunk.
+        body_bytes: Most bytes of a control message's body.
+
+    Attributes: see :class:`r2cc_mpi.executor.NodeMemory`.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, chunk_bytes: int, body_bytes: int) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._comm = comm
+        self._rails, self._rail = comm.size, comm.rank
+        self._chunk_slot = HEADER_BYTES + chunk_bytes
+        self._control_slot = HEADER_BYTES + body_bytes
+        pairs = self._rails * self._rails
+        words = 3 * self._rails + 4 * pairs
+        self._chunk_ring = CHUNK_SLOTS * self._chunk_slot
+        self._control_ring = CONTROL_SLOTS * self._control_slot
+        size = words * WORD + pairs * (self._chunk_ring + self._control_ring)
+        self._window, memory = self._allocate(size)
+        self._words = memoryview(memory[: words * WORD].data).cast("q")
+        self._mailboxes = memory[words * WORD :]
+        self.contributed = self._words[: self._rails]
+        self.finished = self._words[self._rails : 2 * self._rails]
+        self.copied = self._words[2 * self._rails : 3 * self._rails]
+        self._data_window: MPI.Win | None = None
+        self.buffer = np.empty(0, np.uint8)
+        self.done = memoryview(b"").cast("B")
+
+    @staticmethod
+    def fixed_bytes(rails: int, chunk_bytes: int, body_bytes: int) -> int:
+        """Bytes of the first window of one node."""
+        ring = CHUNK_SLOTS * (HEADER_BYTES + chunk_bytes) + CONTROL_SLOTS * (HEADER_BYTES + body_bytes)
+        return (3 * rails + 4 * rails * rails) * WORD + rails * rails * ring
+
+    def _allocate(self, size: int) -> tuple[MPI.Win, np.ndarray[tuple[int], np.dtype[np.uint8]]]:
+        own = size if self._rail == 0 else 0
+        window = self._mpi.Win.Allocate_shared(own, 1, comm=self._comm)
+        window.Lock_all(self._mpi.MODE_NOCHECK)
+        base, _ = window.Shared_query(0)
+        memory = np.ndarray(shape=(size,), dtype=np.uint8, buffer=base)
+        if self._rail == 0:
+            memory[: 4 * self._rails * (self._rails + 1) * WORD] = 0  # the words of the first window
+        window.Sync()
+        self._comm.Barrier()
+        window.Sync()
+        return window, memory
+
+    def ensure(self, buffer_bytes: int, operations: int) -> None:
+        """Make room for a call; all ranks of the node call it alike. Frees and allocates only to grow.
+
+        Raises:
+            MachineError: ``/dev/shm`` is too small.
+        """
+        if buffer_bytes <= len(self.buffer) and operations <= len(self.done):
+            return
+        buffer_bytes = max(buffer_bytes, len(self.buffer))
+        operations = max(operations, len(self.done))
+        aligned = -(-buffer_bytes // 64) * 64
+        size = aligned + operations * WORD
+        self._free_data()
+        self._comm.Barrier()
+        error = ""
+        if self._rail == 0:
+            try:
+                check_shared_memory(size, "the node buffer")
+            except MachineError as short:
+                error = str(short)
+        error = self._comm.bcast(error, 0)
+        if error:
+            raise MachineError(error)
+        self._data_window, memory = self._allocate(size)
+        self.buffer = memory[:buffer_bytes]
+        if self._rail == 0:
+            memory[aligned:] = 0
+        self._comm.Barrier()
+        self.done = memoryview(memory[aligned:].data).cast("q")
+
+    def fence(self) -> None:
+        """Order the payload and the words."""
+        self._window.Sync()
+
+    def _ring(self, producer: int, consumer: int, *, chunks: bool) -> Ring:
+        pair = producer * self._rails + consumer
+        first_word = 3 * self._rails + 4 * pair + (0 if chunks else 2)
+        offset = pair * (self._chunk_ring + self._control_ring)
+        if chunks:
+            memory = self._mailboxes[offset : offset + self._chunk_ring].reshape(CHUNK_SLOTS, self._chunk_slot)
+        else:
+            offset += self._chunk_ring
+            memory = self._mailboxes[offset : offset + self._control_ring]
+            memory = memory.reshape(CONTROL_SLOTS, self._control_slot)
+        return Ring(memory, self._words, first_word, self.fence)
+
+    def outbox(self, rail: int) -> Outbox:
+        """Return this rank's way to the node's rank that owns ``rail``."""
+        return Outbox(self._ring(self._rail, rail, chunks=True), self._ring(self._rail, rail, chunks=False))
+
+    def inbox(self, rail: int, pool: BufferPool) -> Inbox:
+        """Return this rank's way from the node's rank that owns ``rail``."""
+        return Inbox(
+            self._ring(rail, self._rail, chunks=True), self._ring(rail, self._rail, chunks=False), pool
+        )
+
+    def _free_data(self) -> None:
+        self.buffer = np.empty(0, np.uint8)
+        self.done = memoryview(b"").cast("B")
+        if self._data_window is not None:
+            self._data_window.Unlock_all()
+            self._data_window.Free()
+            self._data_window = None
+
+    def free(self) -> None:
+        """Free the windows; collective over the node. A window not freed makes MPI abort in Finalize."""
+        self._free_data()
+        self._window.Unlock_all()
+        self._window.Free()

@@ -1,0 +1,195 @@
+"""A virtual rail: a NIC in software, in front of MPI, that paces, counts, slows down and dies on command.
+
+Chunks leave one after the other at the rail's rate, in each direction; idle time banks no credit. Sender and receiver keep
+one timeline: each chunk carries the time at which its last byte left, so a process that is scheduled late delays a chunk but
+does not stretch the rail's time. Control messages are small and overtake the queue, as on a NIC with several queue pairs.
+
+A dead NIC sends and receives nothing. A *lossy* one forgets what was in flight; a *late* one keeps it and delivers it when it comes
+back, as TCP does on a real link.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from r2cc_mpi.mpi_rail import Arrival, Completion, MpiRail
+from r2cc_mpi.protocol.network import Message
+
+KEPT_COLLECTIVES = 1024
+_STAMP = 1 << 32
+
+
+@dataclass
+class Counters:
+    """Payload bytes and chunks that a NIC has passed, and its control messages."""
+
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    sent_chunks: int = 0
+    sent_controls: int = 0
+    by_collective: dict[int, list[int]] = field(default_factory=dict)
+    """Payload bytes [sent, received] of the latest collectives, by number; one hit by a failure counts repeats too."""
+
+    def count(self, collective: int, *, sent: int = 0, received: int = 0) -> None:
+        """Count a chunk."""
+        self.sent_bytes += sent
+        self.received_bytes += received
+        entry = self.by_collective.setdefault(collective, [0, 0])
+        entry[0] += sent
+        entry[1] += received
+        if len(self.by_collective) > KEPT_COLLECTIVES:
+            del self.by_collective[min(self.by_collective)]
+
+
+def to_stamp(time_s: float) -> int:
+    """Write a time as 32 bits of microseconds."""
+    return int(time_s * 1e6) % _STAMP
+
+
+def from_stamp(stamp: int, now: float) -> float:
+    """Read a time that lies within half an hour of ``now``."""
+    difference = (stamp - to_stamp(now) + _STAMP // 2) % _STAMP - _STAMP // 2
+    return now + difference / 1e6
+
+
+class VirtualRail:
+    """One rank's software NIC.
+
+    Args:
+        rail: The MPI rail underneath.
+        rate_bytes_per_s: Rate in each direction, or None for unpaced.
+        on_sent: Called with the time after every chunk that left, for faults that wait for a number of bytes.
+    """
+
+    def __init__(
+        self, rail: MpiRail, rate_bytes_per_s: float | None, on_sent: Callable[[float], None] | None = None
+    ) -> None:
+        self._rail, self._rate, self.on_sent = rail, rate_bytes_per_s, on_sent
+        self.counters = Counters()
+        self.factor = 1.0
+        self.is_dead = False
+        self._late = False
+        self._outgoing: deque[tuple[float, int, Message]] = deque()
+        self._incoming: deque[tuple[float, Arrival]] = deque()
+        self._held_controls: list[tuple[int, Message]] = []
+        self._held_arrivals: list[Arrival] = []
+        self._sending_free_at = self._receiving_free_at = 0.0
+
+    def _seconds(self, length: int) -> float:
+        return 0.0 if self._rate is None else length / (self._rate * self.factor)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to leave."""
+        return not self._outgoing and self._rail.pending_sends == 0
+
+    def send(self, node: int, message: Message, now: float) -> None:
+        """Queue a message for another node."""
+        if message.buffer is not None:
+            if self.is_dead and not self._late:
+                return
+            message.buffer.pending += 1
+            self._outgoing.append((now, node, message))
+            return
+        if self.is_dead:
+            if self._late:
+                self._held_controls.append((node, message))
+            return
+        self.counters.sent_controls += 1
+        self._rail.send(node, message, to_stamp(now))
+
+    def poll(self, now: float) -> list[Arrival]:
+        """Send what its time has come for, and return what has arrived by now."""
+        if not self.is_dead:
+            self._transmit(now)
+        ready: list[Arrival] = []
+        if not self.is_dead and self._held_arrivals:
+            ready, self._held_arrivals = self._held_arrivals, []
+            for arrival in ready:
+                self._count_received(arrival)
+        for arrival, stamp in self._rail.poll():
+            if self.is_dead:
+                if self._late:
+                    self._held_arrivals.append(arrival)
+                else:
+                    self._forget(arrival)
+            elif arrival.message.buffer is None:
+                ready.append(arrival)
+            else:
+                self._incoming.append((self._receive_time(arrival.message.header.length, stamp, now), arrival))
+        while self._incoming and self._incoming[0][0] <= now and not self.is_dead:
+            arrival = self._incoming.popleft()[1]
+            self._count_received(arrival)
+            ready.append(arrival)
+        return ready
+
+    def _count_received(self, arrival: Arrival) -> None:
+        header = arrival.message.header
+        if arrival.message.buffer is not None:
+            self.counters.count(header.collective, received=header.length)
+
+    def _receive_time(self, length: int, stamp: int, now: float) -> float:
+        if self._rate is None:
+            return now
+        first_byte = from_stamp(stamp, now) - self._seconds(length)
+        self._receiving_free_at = max(self._receiving_free_at, first_byte) + self._seconds(length)
+        return self._receiving_free_at
+
+    def _transmit(self, now: float) -> None:
+        while self._outgoing and not self.is_dead:
+            queued_at, node, message = self._outgoing[0]
+            length = message.header.length
+            left_at = max(queued_at, self._sending_free_at) + self._seconds(length)
+            if left_at > now:
+                return
+            self._outgoing.popleft()
+            self._sending_free_at = left_at
+            self._rail.send(node, message, to_stamp(left_at), _released(message))
+            self.counters.count(message.header.collective, sent=length)
+            self.counters.sent_chunks += 1
+            if self.on_sent is not None:
+                self.on_sent(now)
+
+    def next_due(self) -> float | None:
+        """Say when this rail next has something to do by itself, in seconds on the caller's clock."""
+        times = [self._incoming[0][0]] if self._incoming else []
+        if self._outgoing and not self.is_dead:
+            queued_at, _, message = self._outgoing[0]
+            times.append(max(queued_at, self._sending_free_at) + self._seconds(message.header.length))
+        return min(times, default=None)
+
+    def die(self, *, late: bool) -> None:
+        """Stop sending and receiving; forget what is in flight, or keep it for later."""
+        self.is_dead, self._late = True, late
+        if late:
+            return
+        for _, _, message in self._outgoing:
+            _released(message)()
+        for _, arrival in self._incoming:
+            self._forget(arrival)
+        self._outgoing.clear()
+        self._incoming.clear()
+
+    def revive(self, now: float) -> None:
+        """Work again; what was kept goes on its way now."""
+        if not self.is_dead:
+            return
+        self.is_dead = False
+        self._sending_free_at = max(self._sending_free_at, now)
+        held, self._held_controls = self._held_controls, []
+        for node, message in held:
+            self.send(node, message, now)
+
+    def _forget(self, arrival: Arrival) -> None:
+        if arrival.message.buffer is not None:
+            self._rail.give_back(arrival.message.buffer)
+
+
+def _released(message: Message) -> Completion:
+    def release() -> None:
+        assert message.buffer is not None
+        message.buffer.pending -= 1
+
+    return release
