@@ -1,4 +1,4 @@
-"""What a call may be given: contiguous NumPy arrays of a known type. Everything else is refused with a reason."""
+"""What a call may be given: contiguous NumPy arrays of a known type; the rest is refused with a reason."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ def _flat(array: object, name: str) -> Array:
     if not array.flags.c_contiguous:
         raise UsageError(f"{name} is not contiguous; pass numpy.ascontiguousarray({name})")
     if not array.dtype.isnative:
-        raise UsageError(f"{name} is in foreign byte order; convert it with {name}.astype({name}.dtype.newbyteorder('='))")
+        raise UsageError(
+            f"{name} is in foreign byte order; convert it with {name}.astype({name}.dtype.newbyteorder('='))"
+        )
     dtype_code(array.dtype)
     return array.reshape(-1)

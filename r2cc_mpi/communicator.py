@@ -6,14 +6,22 @@ import traceback
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from algorithms.nic import Nic
 from r2cc_mpi.arrays import Arrays, check_arrays
 from r2cc_mpi.driver import Driver, RankWire, clock
-from r2cc_mpi.errors import IncompleteCollectiveError, MachineError, SignatureMismatchError, UsageError
+from r2cc_mpi.errors import (
+    FailStopError,
+    IncompleteCollectiveError,
+    IsolatedError,
+    MachineError,
+    R2ccError,
+    SignatureMismatchError,
+    UsageError,
+)
 from r2cc_mpi.executor import Call, Executor
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.mpi_rail import MpiRail
@@ -27,7 +35,6 @@ from r2cc_mpi.strategy import (
     SUM,
     Collective,
     Strategy,
-    down_nics,
     dtype_code,
     in_force,
     operations_bound,
@@ -46,8 +53,10 @@ class NicHealth:
     Attributes:
         nic: Which one.
         is_up: Whether it works.
-        since: When this rank learned it, seconds on :data:`r2cc_mpi.driver.clock`; None if it was never reported.
-        cause: How this rank learned it: 'event', 'probe', 'news', 'echo' or 'declared'; empty if it was never reported.
+        since: When this rank learned it, seconds on :data:`r2cc_mpi.driver.clock`; None if it was never
+            reported.
+        cause: How this rank learned it: 'event', 'probe', 'news', 'echo' or 'declared'; empty if it was never
+            reported.
     """
 
     nic: Nic
@@ -78,8 +87,8 @@ class CallReport:
 class Communicator:
     """Collectives over several rails, one rank per rail and node.
 
-    All ranks of ``comm`` create it together, with the same arguments. Use it as a context manager or call :meth:`close`:
-    until then a thread of each rank serves the others.
+    All ranks of ``comm`` create it together, with the same arguments. Use it as a context manager or call
+    :meth:`close`: until then a thread of each rank serves the others.
 
     Args:
         comm: An MPI communicator, by default COMM_WORLD; it is used only here and in :meth:`close`.
@@ -123,6 +132,7 @@ class Communicator:
         self._world = world.Dup()
         self._node_comm = self._world.Split(self.nic.node, self.nic.rail)
         self._rail_comm = self._world.Split(self.nic.rail, self.nic.node)
+        assert isinstance(self._node_comm, MPI.Intracomm)
         self._check_host(body_bytes)
         self._memory = SharedNode(self._node_comm, self.settings.chunk_bytes, body_bytes)
         wire = RankWire()
@@ -148,7 +158,9 @@ class Communicator:
         local = host.allgather(self.nic.node)
         host.Free()
         whole = all(local.count(node) == self.layout.rails for node in set(local))
-        error = "" if whole else f"the ranks of node {self.nic.node} are not all on one host; start {self.layout}"
+        error = (
+            "" if whole else f"the ranks of node {self.nic.node} are not all on one host; start {self.layout}"
+        )
         if whole and self.nic.rail == 0:
             windows = len(set(local)) * SharedNode.fixed_bytes(
                 self.layout.rails, self.settings.chunk_bytes, body_bytes
@@ -163,7 +175,7 @@ class Communicator:
 
     # Collectives.
 
-    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | None = None) -> None:  # noqa: N802
+    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | None = None) -> None:
         """Reduce arrays element by element over all ranks; every rank gets the result.
 
         Args:
@@ -173,7 +185,8 @@ class Communicator:
 
         Raises:
             UsageError: An argument is unsuitable; nothing has been sent.
-            SignatureMismatchError: Another rank called with another count, type or strategy, or another collective.
+            SignatureMismatchError: Another rank called with another count, type or strategy, or another
+                collective.
             IncompleteCollectiveError: The collective could not complete; the arrays are as they were before.
         """
         if op is not None and op != self._mpi.SUM:
@@ -185,7 +198,7 @@ class Communicator:
             arrays = Arrays(dummy, dummy)
         self._run(Collective.ALLREDUCE, count, arrays)
 
-    def Barrier(self) -> None:  # noqa: N802
+    def Barrier(self) -> None:
         """Wait until every rank has called it. MPI's own would touch dead rails.
 
         Raises:
@@ -204,16 +217,20 @@ class Communicator:
         chunk_elements = self.settings.chunk_bytes // dtype.itemsize
         layout = self.layout
         operations = operations_bound(len(arrays.send), layout.nodes, layout.rails, chunk_elements)
-        self._memory.ensure(arrays.send.nbytes, operations)
+        self._make_room(arrays.send.nbytes, operations)
         call = Call(
-            self._number, arrays.send, arrays.receive, signature, self._planner(len(arrays.send), chunk_elements)
+            self._number,
+            arrays.send,
+            arrays.receive,
+            signature,
+            self._planner(len(arrays.send), chunk_elements),
         )
         with self._driver.held():
             executor = Executor(self._engine, self._memory, call)
             earlier_failovers = len(self._engine.hot_repair.failovers)
             self._engine.liveness.progress(began_at)
             if layout.rank_of(self.nic) == 0:
-                self._engine.lead(self._number, signature, began_at)
+                self._engine.lead(self._number, signature)
             try:
                 self._driver.run_until(lambda now: self._step(executor, signature, now))
             finally:
@@ -228,6 +245,14 @@ class Communicator:
             executor.network_ended_at - executor.network_began_at,
             failovers,
         )
+
+    def _make_room(self, buffer_bytes: int, operations: int) -> None:
+        try:
+            self._memory.ensure(buffer_bytes, operations)
+        except MachineError as short:
+            with self._driver.held():
+                self._engine.give_up(ErrorKind.MACHINE, f"node {self.nic.node}: {short}")
+            raise
 
     def _planner(self, count: int, chunk_elements: int) -> Callable[[Start], NodePlan]:
         def plan(_start: Start) -> NodePlan:
@@ -245,15 +270,14 @@ class Communicator:
         engine = self._engine
         if executor.step(now):
             engine.liveness.progress(now)
-            engine.pump(now)
+            engine.pump()
         if executor.is_complete:
             return True
         start = engine.start_of(self._number)
         if start is not None and start.signature != signature:
-            engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature), now)
-        down = engine.health.down()
-        if self.strategy is Strategy.RING and down:
-            engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]), now)
+            engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature))
+        if self.strategy is Strategy.RING and (down := engine.health.down()):
+            engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]))
         if engine.news.error is not None:
             raise _exception(engine.news.error)
         return False
@@ -267,8 +291,8 @@ class Communicator:
         ]
         rank = self.layout.rank_of(self.nic)
         return (
-            f"collective {self._number}: rank {rank} ({self.nic}) called with {', '.join(differences)} as on rank 0; "
-            "every rank must make the same calls in the same order"
+            f"collective {self._number}: rank {rank} ({self.nic}) called with {', '.join(differences)} "
+            "as on rank 0; every rank must make the same calls in the same order"
         )
 
     # Health and experiments.
@@ -299,7 +323,7 @@ class Communicator:
 
     @property
     def landed_bytes(self) -> int:
-        """Bytes of this rank's own chunks that have landed, over whichever rail; the last chunk of a stripe counts as whole."""
+        """Bytes of this rank's chunks that have landed, over whichever rail, counted in whole chunks."""
         return sum(channel.landed for channel in self._engine.senders.values()) * self.settings.chunk_bytes
 
     @property
@@ -319,7 +343,9 @@ class Communicator:
     # The end.
 
     def close(self) -> None:
-        """Serve until every rank is done, then free everything. Collective; may be called again without effect.
+        """Serve until every rank is done, then free everything.
+
+        Collective; calling it again has no effect.
 
         Raises:
             IncompleteCollectiveError: Some rank cannot be reached any more.
@@ -346,21 +372,25 @@ class Communicator:
             comm.Free()
 
     def abandon(self) -> None:
-        """Leave after a collective that could not complete: stop serving without waiting for anyone elsewhere.
+        """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Collective over the node's ranks, all of which learn of the error.
+        Serves a little longer, so that the others hear why. Collective over the node's ranks, which all learn
+        of the error.
         """
         if self._is_open:
             self._is_open = False
+            until = clock() + self.settings.stall_s
+            with self._driver.held():
+                self._driver.run_until(lambda now: now > until)
             self._driver.stop()
             self._memory.free()
 
     def _die(self, error: BaseException) -> None:
-        """End the whole job with the reason: the service thread has failed, and others would wait for it for ever."""
+        """End the whole job with the reason: without its service thread, others would wait for this rank."""
         traceback.print_exception(error)
         self._mpi.COMM_WORLD.Abort(1)
 
-    def __enter__(self) -> Communicator:
+    def __enter__(self) -> Communicator:  # noqa: PYI034  (typing.Self needs Python 3.11)
         return self
 
     def __exit__(
@@ -368,7 +398,7 @@ class Communicator:
     ) -> None:
         if error is None:
             self.close()
-        elif isinstance(error, IncompleteCollectiveError | SignatureMismatchError):
+        elif isinstance(error, IncompleteCollectiveError | SignatureMismatchError | MachineError):
             self.abandon()
 
 
@@ -380,7 +410,9 @@ def _layout(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layout
         sizes = comm.allgather(host.size)
         host.Free()
         if len(set(sizes)) > 1:
-            raise UsageError(f"hosts have different numbers of ranks ({sorted(set(sizes))}); name the rails per node")
+            raise UsageError(
+                f"hosts have different numbers of ranks ({sorted(set(sizes))}); name the rails per node"
+            )
         rails = sizes[0]
     return Layout.from_ranks(comm.size, rails=rails, nodes=nodes)
 
@@ -392,12 +424,11 @@ def _fail_stop_text(nic: Nic) -> str:
     )
 
 
-def _exception(error: ErrorFact) -> IncompleteCollectiveError | SignatureMismatchError:
-    kinds: dict[ErrorKind, Any] = {
-        ErrorKind.ISOLATED: IncompleteCollectiveError,
-        ErrorKind.FAIL_STOP: IncompleteCollectiveError,
+def _exception(error: ErrorFact) -> R2ccError:
+    kinds: dict[ErrorKind, type[R2ccError]] = {
+        ErrorKind.ISOLATED: IsolatedError,
+        ErrorKind.FAIL_STOP: FailStopError,
         ErrorKind.MISMATCH: SignatureMismatchError,
+        ErrorKind.MACHINE: MachineError,
     }
-    raised: IncompleteCollectiveError | SignatureMismatchError = kinds[error.kind](error.text)
-    return raised
-
+    return kinds[error.kind](error.text)

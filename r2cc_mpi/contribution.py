@@ -1,9 +1,10 @@
-"""The node's ranks add up their own arrays in the node buffer, block by block, while the network already runs.
+"""The node's ranks add up their own arrays in the node buffer while the network already runs.
 
-The buffer is cut into blocks: each node's section of the ring, one block per rail. A rank walks over the blocks section by
-section, in the order in which its node first needs them, and within a section over the rails: its own rail's block first,
-then the one its predecessor has just finished, and so on around. The first rank to reach a block writes it, the others add.
-So nobody waits except for its predecessor, one counter per rank says everything, and a block that is complete can be sent
+The buffer is cut into blocks: each node's section of the ring, one stripe per rail, each stripe in pieces of
+about a MiB. A rank walks over the sections in the order in which its node first needs them, in a section over
+the pieces, and for each piece over the stripes: its own rail's block first, then the one its predecessor has
+just finished, and so on around. The first rank to reach a block writes it, the others add. So nobody waits
+except for its predecessor, one counter per rank says everything, and a block that is complete can be sent
 while later ones are still being added.
 """
 
@@ -12,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from algorithms.schedule import element
+
+PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -30,29 +33,33 @@ class Contribution:
     Args:
         node: The node.
         nodes: Number of nodes, which is the number of sections.
-        rails: Ranks of the node, which is the number of blocks of a section.
+        rails: Ranks of the node, which is the number of stripes of a section.
         count: Elements of the buffer.
+        pieces: Pieces of a stripe.
     """
 
     node: int
     nodes: int
     rails: int
     count: int
+    pieces: int = 1
 
     @property
     def steps(self) -> int:
         """Blocks that each rank walks over."""
-        return self.nodes * self.rails
+        return self.nodes * self.pieces * self.rails
 
     def block(self, rail: int, step: int) -> Block:
         """Return the block that the rank of a rail reaches in a step."""
-        position, turn = divmod(step, self.rails)
+        place, turn = divmod(step, self.rails)
+        position, piece = divmod(place, self.pieces)
         section = (self.node - position) % self.nodes
-        lo, hi = self._bounds(section * self.rails + (rail - turn) % self.rails)
+        stripe = section * self.rails + (rail - turn) % self.rails
+        lo, hi = self._bounds(stripe * self.pieces + piece)
         return Block(lo, hi, first=turn == 0)
 
     def may_begin(self, rail: int, step: int) -> tuple[int, int] | None:
-        """Say what a step waits for: (rail, steps its rank must have done), or None for a block's first rank."""
+        """Say what a step waits for: (rail, steps its rank must have done), or None for nothing."""
         if step % self.rails == 0:
             return None
         return (rail - 1) % self.rails, step
@@ -64,17 +71,21 @@ class Contribution:
             Pairs (rail, steps that its rank must have done).
         """
         needs: dict[int, int] = {}
-        atoms = self.nodes * self.rails
-        atom = lo * atoms // self.count if self.count else atoms
-        while atom < atoms and self._bounds(atom)[0] < hi:
+        atom = lo * self.steps // self.count if self.count else self.steps
+        while atom < self.steps and self._bounds(atom)[0] < hi:
             if self._bounds(atom)[1] > lo:
-                section, stripe = divmod(atom, self.rails)
-                position = (self.node - section) % self.nodes
-                last = (stripe - 1) % self.rails
-                needs[last] = max(needs.get(last, 0), (position + 1) * self.rails)
+                stripe, piece = divmod(atom, self.pieces)
+                section, rail = divmod(stripe, self.rails)
+                place = (self.node - section) % self.nodes * self.pieces + piece
+                last = (rail - 1) % self.rails
+                needs[last] = max(needs.get(last, 0), (place + 1) * self.rails)
             atom += 1
         return tuple(sorted(needs.items()))
 
     def _bounds(self, atom: int) -> tuple[int, int]:
-        atoms = self.nodes * self.rails
-        return int(element(atom, self.count, atoms)), int(element(atom + 1, self.count, atoms))
+        return int(element(atom, self.count, self.steps)), int(element(atom + 1, self.count, self.steps))
+
+
+def pieces_of(buffer_bytes: int, nodes: int, rails: int) -> int:
+    """Say into how many pieces a stripe is cut."""
+    return max(1, buffer_bytes // (nodes * rails * PIECE_BYTES))

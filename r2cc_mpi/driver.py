@@ -1,8 +1,9 @@
 """The driver: carries messages between one rank's engine and the world, from the caller's thread or its own.
 
-Inside a collective the caller drives; between collectives a thread looks in every few milliseconds, because relays,
-acknowledgements and answers may be needed of this rank at any time. One lock keeps them apart. Ranks often outnumber cores,
-and MPI's own waiting spins; so nothing here waits inside MPI, and an idle loop sleeps a little longer each time.
+Inside a collective the caller drives; between collectives a thread looks in every few milliseconds, because
+relays, acknowledgements and answers may be needed of this rank at any time. One lock keeps them apart. Ranks
+often outnumber cores, and MPI's own waiting spins; so nothing here waits inside MPI, and an idle loop sleeps
+a little longer each time.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Driver:
                 self.engine.arrived_locally(message, now)
                 active = True
         self.engine.tick(now)
-        self.engine.pump(now)
+        self.engine.pump()
         for outbox in self._outboxes.values():
             outbox.flush()
         return active

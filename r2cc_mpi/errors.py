@@ -7,12 +7,7 @@ collective could not complete.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from algorithms.nic import Nic
+from typing import ClassVar
 
 
 class R2ccError(Exception):
@@ -64,51 +59,8 @@ class IncompleteCollectiveError(R2ccError):
 
 
 class IsolatedError(IncompleteCollectiveError):
-    """The live rails no longer connect all nodes.
-
-    Attributes:
-        parts: The groups of nodes that are still connected among themselves, each sorted, in order of first
-            node.
-    """
-
-    def __init__(self, parts: Collection[Collection[int]], detail: str = "") -> None:
-        """Name the nodes that are cut off from each other.
-
-        Args:
-            parts: Groups of nodes; within a group live rails still connect them, between groups they do not.
-            detail: What was seen, if there is more to say (for instance how long nobody answered).
-        """
-        super().__init__(parts, detail)
-        self.parts: tuple[tuple[int, ...], ...] = tuple(sorted(tuple(sorted(part)) for part in parts))
-        self.detail = detail
-
-    def __str__(self) -> str:
-        groups = " with ".join(_name_nodes(part) for part in self.parts)
-        detail = f" ({self.detail})" if self.detail else ""
-        return (
-            f"the collective cannot complete: no live rails connect {groups}{detail}; "
-            "bring a rail between them back, or run without the nodes that are cut off"
-        )
+    """Some rank gave no answer by any route; the message names the nodes on both sides."""
 
 
 class FailStopError(IncompleteCollectiveError):
-    """A rail died under strategy `ring`, the baseline that does not repair.
-
-    Attributes:
-        nic: The NIC that died.
-    """
-
-    def __init__(self, nic: Nic) -> None:
-        super().__init__(nic)
-        self.nic = nic
-
-    def __str__(self) -> str:
-        return (
-            f"strategy ring stops at the first dead rail, and rail {self.nic.rail} of node {self.nic.node} "
-            "failed; use --strategy hot-repair to go on without it"
-        )
-
-
-def _name_nodes(nodes: Sequence[int]) -> str:
-    """Write `node 3` or `nodes 0, 2`."""
-    return f"node{'s' if len(nodes) != 1 else ''} {', '.join(map(str, nodes))}"
+    """A rail died under strategy `ring`, the baseline that does not repair; the message names the NIC."""

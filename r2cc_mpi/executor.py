@@ -1,8 +1,9 @@
 """The executor: runs one collective at one rank, in steps that never block.
 
-It adds the rank's own array to the node buffer, captures chunks into channels, applies the chunks that landed, and at the
-very end copies the result out, so that the user's arrays are as they were if the collective fails. Hazards gate the capture
-and the landing of a chunk, not its time on the wire; among the chunks that may go, the lowest program index goes first.
+It adds the rank's own array to the node buffer, captures chunks into channels, applies the chunks that
+landed, and at the very end copies the result out, so that the user's arrays are as they were if the
+collective fails. Hazards gate the capture and the landing of a chunk, not its time on the wire; among the
+chunks that may go, the lowest program index goes first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.nic import Nic
-from r2cc_mpi.contribution import Contribution
+from r2cc_mpi.contribution import Contribution, pieces_of
 from r2cc_mpi.plan import NodePlan, Operation
 from r2cc_mpi.protocol.channel import Chunk
 from r2cc_mpi.protocol.engine import Engine
@@ -42,7 +43,7 @@ class NodeMemory(Protocol):
     done: memoryview
 
     def fence(self) -> None:
-        """Order the payload and the words: call between writing one and the other, and between reading them."""
+        """Order payload and words: to be called between accesses to the one and the other."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,11 @@ class Executor:
         self._me: Nic = engine.me
         self._count = len(call.send)
         self._data = memory.buffer[: self._count * call.send.dtype.itemsize].view(call.send.dtype)
-        self._contribution = Contribution(self._me.node, engine.nodes, engine.rails, self._count)
-        self._base = (call.number - 1) * self._contribution.steps
+        pieces = pieces_of(self._data.nbytes, engine.nodes, engine.rails)
+        self._contribution = Contribution(self._me.node, engine.nodes, engine.rails, self._count, pieces)
+        self._base = memory.contributed[
+            self._me.rail
+        ]  # between collectives the same for every rank of the node
         self._steps = 0
         self._all_contributed = False
         self._plan: NodePlan | None = None

@@ -26,8 +26,8 @@ class Event:
 class FaultRunner:
     """Watches the time and this rank's rail, and lets it fail, slow down or recover.
 
-    A share of bytes is counted at the NIC, in chunks that have left it. For a rail that is dead and to recover nothing
-    leaves; then what counts are the rank's own chunks that landed, whichever way they went.
+    A share of bytes is counted at the NIC, in chunks that have left it. For a rail that is dead and to
+    recover nothing leaves; then what counts are the rank's own chunks that landed, whichever way they went.
 
     Args:
         comm: The communicator whose rail is meant.
@@ -94,7 +94,11 @@ class FaultRunner:
         if isinstance(trigger, AtChunk):
             return counters.sent_chunks - self._base_chunks >= trigger.chunk
         assert isinstance(trigger, AtBytes)
-        passed = self._comm.landed_bytes - self._base_landed if rail.is_dead else counters.sent_bytes - self._base_bytes
+        passed = (
+            self._comm.landed_bytes - self._base_landed
+            if rail.is_dead
+            else counters.sent_bytes - self._base_bytes
+        )
         return passed >= trigger.fraction * self._expected_bytes
 
     def _let_happen(self, fault: Fault, now: float) -> None:

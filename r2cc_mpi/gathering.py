@@ -1,7 +1,7 @@
 """Gathering small records from all ranks, through the collectives that survive failures.
 
-MPI's own gather would touch rails that may be dead. A sum over zero-padded arrays, in which each rank fills a place of its own,
-does the same over whatever still works.
+MPI's own gather would touch rails that may be dead. A sum over zero-padded arrays, in which each rank fills a
+place of its own, does the same over whatever still works.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WORD = 8
 
 
-def all_gather(comm: Communicator, record: Any) -> list[Any]:
+def all_gather(comm: Communicator, record: object) -> list[Any]:
     """Give every rank's record to every rank.
 
     Args:
@@ -40,4 +40,7 @@ def all_gather(comm: Communicator, record: Any) -> list[Any]:
     mine = np.frombuffer(packed.ljust(int(words[rank]) * WORD, b" "), np.int64)
     places[int(ends[rank]) - len(mine) : int(ends[rank])] = mine
     comm.Allreduce(MPI.IN_PLACE, places)
-    return [json.loads(places[int(end) - int(size) : int(end)].tobytes()) for end, size in zip(ends, words, strict=True)]
+    return [
+        json.loads(places[int(end) - int(size) : int(end)].tobytes())
+        for end, size in zip(ends, words, strict=True)
+    ]

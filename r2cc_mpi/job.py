@@ -1,4 +1,4 @@
-"""What every rank of `r2cc run` does: iterations of a collective on known data, timed and checked element by element."""
+"""What every rank of `r2cc run` does: iterations of a collective, timed and checked element by element."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Pattern:
 class OwnData:
     """The user's own arrays: the same contribution in every iteration, checked against NumPy's sum.
 
-    Integers must agree exactly. The order in which floats are added is the network's, so they may differ from NumPy's sum by
-    the rounding of as many additions as there are ranks.
+    Integers must agree exactly. The order in which floats are added is the network's, so they may differ from
+    NumPy's sum by the rounding of as many additions as there are ranks.
 
     Args:
         mine: This rank's array, flat.

@@ -1,7 +1,8 @@
-"""Hand-overs between two ranks of a node: rings of slots in the node's shared memory, one producer and one consumer each.
+"""Hand-overs between two ranks of a node: rings of slots in the node's shared memory.
 
-Two rings per direction, so that a control message never waits behind chunks. A full control ring makes its producer keep the
-message in private memory and try again; a full chunk ring refuses the chunk, and its channel's sender makes the loss good.
+Each ring has one producer and one consumer. Two rings per direction, so that a control message never waits
+behind chunks. A full control ring makes its producer keep the message in private memory and try again; a full
+chunk ring refuses the chunk, and its channel's sender makes the loss good.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Ring:
         if self._words[self._written] == read:
             return None
         self._fence()
-        return self._slots[read % len(self._slots)]
+        slot: Bytes = self._slots[read % len(self._slots)]
+        return slot
 
     def release(self) -> None:
         """Give the front slot back to the producer."""

@@ -1,8 +1,8 @@
 """One rail over MPI: a communicator of its own, with the owner of this rail on every node as its members.
 
-Receives are pools of ANY_SOURCE buffers that are posted again at once; what a message means is up to its header. All posted
-receives are tested, not only the oldest: one that has matched a message whose rail died half-way stays incomplete, and later
-ones complete before it. Nothing here ever blocks inside MPI.
+Receives are pools of ANY_SOURCE buffers that are posted again at once; what a message means is up to its
+header. All posted receives are tested, not only the oldest: one that has matched a message whose rail died
+half-way stays incomplete, and later ones complete before it. Nothing here ever blocks inside MPI.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class MpiRail:
     """One rank's end of its rail.
 
     Args:
-        comm: The rail's communicator; ranks are node numbers. It is duplicated by the caller, for this use alone.
+        comm: The rail's communicator; ranks are node numbers. It is duplicated by the caller, for this use
+            alone.
         pool: Buffers for chunks that arrive.
         body_bytes: Most bytes of a control message's body.
     """
@@ -120,7 +121,11 @@ class MpiRail:
         self._keep(index, request, buffer, buffer.raw)
 
     def _post_control(self, index: int | None) -> None:
-        raw = self._controls[index] if index is not None else np.empty(HEADER_BYTES + self._body_bytes, np.uint8)
+        raw = (
+            self._controls[index]
+            if index is not None
+            else np.empty(HEADER_BYTES + self._body_bytes, np.uint8)
+        )
         request = self._comm.Irecv([raw, self._mpi.BYTE], self._mpi.ANY_SOURCE, CONTROL_TAG)
         self._keep(index, request, None, raw)
 

@@ -93,8 +93,8 @@ def rail_environment(rail: int, interfaces: Sequence[str]) -> dict[str, str]:
     """Tie one rank's MPI to the network interface of its rail, whichever MPI it is.
 
     Args:
-        rail: The rail that the rank owns. That comes from its world rank: launchers number the ranks of a host
-            in orders of their own.
+        rail: The rail that the rank owns. That comes from its world rank: launchers number the ranks of a
+            host in orders of their own.
         interfaces: Names of the node's interfaces, one for each rail, in the order of the rails.
 
     Returns:
@@ -125,7 +125,7 @@ def require_matching_library(environment: Mapping[str, str], *, mpich_wheel: boo
     chosen = "MPI4PY_LIBMPI" in environment or "MPI4PY_MPIABI" in environment
     if mpich_wheel and not chosen and _OPEN_MPI[0] in environment:
         raise MachineError(
-            "this job was started by Open MPI, but mpi4py here uses the MPICH that is installed beside Python: "
+            "this job was started by Open MPI, but mpi4py uses the MPICH that is installed beside Python: "
             f"start it with {Path(sys.executable).parent}/mpiexec, or uninstall mpich"
         )
 

@@ -1,7 +1,7 @@
-"""A node's part of a collective: stripes of a schedule, cut into chunks of the user's elements, in program order.
+"""A node's part of a collective: stripes cut into chunks of the user's elements, in program order.
 
-Every rank of a node derives the same plan from the same stripes, and so do the two ends of each channel; nothing about it is
-ever sent.
+Every rank of a node derives the same plan from the same stripes, and so do the two ends of each channel;
+nothing about it is ever sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The memory that the ranks of a node share, in two MPI windows.
 
-One window holds the words and the mailboxes and lives as long as the communicator. The other holds the node buffer and one word
-per operation; it grows, by agreement of all the node's ranks, when a call needs more. Every word has one writer.
+One window holds the words and the mailboxes and lives as long as the communicator. The other holds the node
+buffer and one word per operation; it grows, by agreement of all the node's ranks, when a call needs more.
+Every word has one writer.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def check_shared_memory(needed_bytes: int, what: str) -> None:
     free_bytes = space.f_bavail * space.f_frsize
     if free_bytes < needed_bytes:
         raise MachineError(
-            f"{SHARED_MEMORY_DIRECTORY} has {free_bytes >> 20} MiB free, {what} needs {-(-needed_bytes >> 20)} MiB: "
-            f"enlarge it (mount -o remount,size=..., docker --shm-size=...) or use smaller sizes"
+            f"{SHARED_MEMORY_DIRECTORY} has {free_bytes >> 20} MiB free, {what} needs "
+            f"{-(-needed_bytes >> 20)} MiB: enlarge it (mount -o remount,size=..., docker --shm-size=...) "
+            "or use smaller sizes"
         )
 
 
@@ -89,7 +91,7 @@ class SharedNode:
         window = self._mpi.Win.Allocate_shared(own, 1, comm=self._comm)
         window.Lock_all(self._mpi.MODE_NOCHECK)
         base, _ = window.Shared_query(0)
-        memory = np.ndarray(shape=(size,), dtype=np.uint8, buffer=base)
+        memory = np.frombuffer(base, np.uint8, size)  # type: ignore[call-overload]  # MPI's buffer type
         if self._rail == 0:
             memory[: 4 * self._rails * (self._rails + 1) * WORD] = 0  # the words of the first window
         window.Sync()
@@ -136,7 +138,9 @@ class SharedNode:
         first_word = 3 * self._rails + 4 * pair + (0 if chunks else 2)
         offset = pair * (self._chunk_ring + self._control_ring)
         if chunks:
-            memory = self._mailboxes[offset : offset + self._chunk_ring].reshape(CHUNK_SLOTS, self._chunk_slot)
+            memory = self._mailboxes[offset : offset + self._chunk_ring].reshape(
+                CHUNK_SLOTS, self._chunk_slot
+            )
         else:
             offset += self._chunk_ring
             memory = self._mailboxes[offset : offset + self._control_ring]

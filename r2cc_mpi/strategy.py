@@ -1,8 +1,8 @@
 """Strategies: which schedule and which rail mapping a collective runs with, given the agreed health.
 
-A pure function of what START says, so that every rank plans alike. `ring` is the fail-stop baseline: it runs until a rail
-dies. `hot-repair` runs the same ring on the same channels; dead rails' channels take backup routes. `auto` is the best this
-version has, which is `hot-repair` once a rail is down.
+A pure function of what START says, so that every rank plans alike. `ring` is the fail-stop baseline: it runs
+until a rail dies. `hot-repair` runs the same ring on the same channels; dead rails' channels take backup
+routes. `auto` is the best this version has, which is `hot-repair` once a rail is down.
 """
 
 from __future__ import annotations
@@ -92,6 +92,6 @@ def stripes_of(nodes: int, rails: int) -> Stripes:
 
 
 def operations_bound(count: int, nodes: int, rails: int, chunk_elements: int) -> int:
-    """Most operations that one node's plan can have: each of 2 (n-1) steps sends and receives a section on every rail."""
+    """Most operations of one node's plan: in 2 (n-1) steps it sends and receives a section, on every rail."""
     chunks = -(-count // (nodes * rails * chunk_elements)) + 1
     return max(1, 4 * (nodes - 1)) * rails * chunks

@@ -1,11 +1,12 @@
 """A virtual rail: a NIC in software, in front of MPI, that paces, counts, slows down and dies on command.
 
-Chunks leave one after the other at the rail's rate, in each direction; idle time banks no credit. Sender and receiver keep
-one timeline: each chunk carries the time at which its last byte left, so a process that is scheduled late delays a chunk but
-does not stretch the rail's time. Control messages are small and overtake the queue, as on a NIC with several queue pairs.
+Chunks leave one after the other at the rail's rate, in each direction; idle time banks no credit. Sender and
+receiver keep one timeline: each chunk carries the time at which its last byte left, so a process that is
+scheduled late delays a chunk but does not stretch the rail's time. Control messages are small and overtake
+the queue, as on a NIC with several queue pairs.
 
-A dead NIC sends and receives nothing. A *lossy* one forgets what was in flight; a *late* one keeps it and delivers it when it comes
-back, as TCP does on a real link.
+A dead NIC sends and receives nothing. A *lossy* one forgets what was in flight; a *late* one keeps it and
+delivers it when it comes back, as TCP does on a real link.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Counters:
     sent_chunks: int = 0
     sent_controls: int = 0
     by_collective: dict[int, list[int]] = field(default_factory=dict)
-    """Payload bytes [sent, received] of the latest collectives, by number; one hit by a failure counts repeats too."""
+    """Payload bytes [sent, received] of the latest collectives, by number; one hit by a failure counts
+    repeats too.
+    """
 
     def count(self, collective: int, *, sent: int = 0, received: int = 0) -> None:
         """Count a chunk."""
@@ -118,7 +121,9 @@ class VirtualRail:
             elif arrival.message.buffer is None:
                 ready.append(arrival)
             else:
-                self._incoming.append((self._receive_time(arrival.message.header.length, stamp, now), arrival))
+                self._incoming.append(
+                    (self._receive_time(arrival.message.header.length, stamp, now), arrival)
+                )
         while self._incoming and self._incoming[0][0] <= now and not self.is_dead:
             arrival = self._incoming.popleft()[1]
             self._count_received(arrival)

@@ -25,7 +25,7 @@ from r2cc_mpi.strategy import Strategy, in_force
 
 @dataclass(frozen=True)
 class Moved:
-    """A channel that was repaired, as its sending rank saw it; see :class:`r2cc_mpi.protocol.hot_repair.Failover`."""
+    """A channel that was repaired, seen by its sender: :class:`r2cc_mpi.protocol.hot_repair.Failover`."""
 
     nic: Nic
     source: int
@@ -64,7 +64,9 @@ class RankRecord:
     missed: tuple[str, ...]
 
 
-def predicted_s(options: RunOptions, size_bytes: int, strategy: Strategy, down: Sequence[Nic]) -> float | None:
+def predicted_s(
+    options: RunOptions, size_bytes: int, strategy: Strategy, down: Sequence[Nic]
+) -> float | None:
     """Say what the cost model expects of the network phase, in seconds; None when rails are not paced."""
     if options.rail_rate_bytes_per_s is None:
         return None
@@ -101,7 +103,9 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
                 time_s=max(view.time_s for view in views),
                 network_s=max(view.network_s for view in views),
                 strategy=views[0].strategy,
-                predicted_s=predicted_s(options, size_of[index // per_size], strategy, nics) if unchanged else None,
+                predicted_s=predicted_s(options, size_of[index // per_size], strategy, nics)
+                if unchanged
+                else None,
                 wrong=sum(wrong) if wrong else None,
                 rail_bytes={
                     options.layout.nic_of(number): rank.rail_bytes[index] for number, rank in enumerate(ranks)
@@ -124,7 +128,8 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
         first = min(known, key=lambda k: k.at)
         both_ends_at = max([move.at for move in moves] + [first.at])
         paths = [
-            describe_route(move.source, move.route) if move.route else f"node {move.source} has none" for move in moves
+            describe_route(move.source, move.route) if move.route else f"node {move.source} has none"
+            for move in moves
         ]
         records.append(
             FailoverRecord(
@@ -157,7 +162,9 @@ def size_records(options: RunOptions, iterations: Sequence[IterationRecord]) -> 
     return rows
 
 
-def verdict(options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord]) -> Verdict:
+def verdict(
+    options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord]
+) -> Verdict:
     """Judge a job that came to its end."""
     wrong = sum(one.wrong or 0 for one in iterations)
     if wrong:
@@ -165,14 +172,18 @@ def verdict(options: RunOptions, iterations: Sequence[IterationRecord], ranks: S
         return Verdict(2, f"{wrong} wrong elements, in iteration {', '.join(bad)}")
     missed = [text for rank in ranks for text in rank.missed]
     if missed:
-        return Verdict(3, f"{', '.join(missed)} did not hit a running collective, so the run proves nothing about it")
+        return Verdict(
+            3, f"{', '.join(missed)} did not hit a running collective, so the run proves nothing about it"
+        )
     checked = "every element exact on every rank" if options.check else "results not checked (-c 0)"
     failures = sum(len(one.failovers) for one in iterations)
     repaired = f", {failures} failure{'s' if failures != 1 else ''} repaired in flight" if failures else ""
     return Verdict(0, f"{len(iterations)} iterations, {checked}{repaired}")
 
 
-def affected_nodes(layout: Layout, iterations: Sequence[IterationRecord], declared: Sequence[Nic]) -> list[Nic]:
+def affected_nodes(
+    layout: Layout, iterations: Sequence[IterationRecord], declared: Sequence[Nic]
+) -> list[Nic]:
     """List the NICs of all nodes that lost one, for the table."""
     nodes = {record.node for one in iterations for record in one.failovers} | {nic.node for nic in declared}
     return [nic for nic in layout if nic.node in nodes]

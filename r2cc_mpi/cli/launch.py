@@ -68,6 +68,7 @@ def job_environment(environment: Mapping[str, str], directory: Path) -> dict[str
             (Python 3.11 or newer).
     """
     ours = pinning.transport_environment(mpich_wheel=pinning.has_mpich_wheel())
+    ours["PYTHONUNBUFFERED"] = "1"  # mpiexec reads the ranks through pipes, and lines should appear at once
     if directory.resolve() != Path(__file__).resolve().parents[2]:
         ours["PYTHONSAFEPATH"] = "1"
     return {**ours, **environment}

@@ -49,7 +49,9 @@ def run(options: RunOptions) -> int:
     world = MPI.COMM_WORLD
     sys.excepthook = _abort_with_message
     if world.size != options.layout.ranks:
-        raise UsageError(f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started")
+        raise UsageError(
+            f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started"
+        )
     declared = _declared(options)
     comm = Communicator(
         world,
@@ -79,11 +81,14 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
     for count in options.counts:
         job = _job(comm, faults, options, count)
         job.warm_up(options.warmup_iterations)
-        # In a run with failures an iteration is one instant in a story; to repeat them all in place would tell another one.
+        # In a run with failures an iteration is one instant in a story; to repeat them all in place would
+        # tell another one.
         for in_place in [False] if options.faults else [False, True]:
             for number in range(1, options.iterations + 1):
                 corrupt = options.corrupt == number and comm.layout.rank_of(comm.nic) == 0
-                iterations.append(job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt))
+                iterations.append(
+                    job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt)
+                )
     _save(comm, options, job)
     ranks = [_read(record) for record in all_gather(comm, _record(comm, faults, iterations))]
     records = iteration_records(options, ranks)
@@ -112,7 +117,9 @@ def _job(comm: Communicator, faults: FaultRunner, options: RunOptions, count: in
         data = Pattern(count, dtype, rank, ranks)
     else:
         arrays = options.input
-        data = OwnData(arrays.load(rank).reshape(-1), (arrays.load(other).reshape(-1) for other in range(ranks)))
+        data = OwnData(
+            arrays.load(rank).reshape(-1), (arrays.load(other).reshape(-1) for other in range(ranks))
+        )
     share = stripes_of(comm.layout.nodes, comm.layout.rails).rail_loads()[comm.nic][0]
     expected_bytes = int(share * count * dtype.itemsize)
     return Job(comm, faults, data, count=count, dtype=dtype, expected_bytes=expected_bytes)
@@ -139,7 +146,9 @@ def _record(comm: Communicator, faults: FaultRunner, iterations: list[Iteration]
         "bytes": [carried.get(one.collective, [0, 0]) for one in iterations],
         "moved": [[f.nic, f.source, f.at, f.resent_bytes, f.route] for f in comm.failovers],
         "known": [[d.nic, d.at, d.cause] for d in comm.detections if d.version % 2],
-        "fired": [[event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL],
+        "fired": [
+            [event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL
+        ],
         "missed": [fault.option for fault in faults.missed],
     }
 
@@ -162,9 +171,12 @@ def _about(options: RunOptions) -> list[str]:
     rate = options.rail_rate_bytes_per_s
     pace = "unpaced" if rate is None else f"{rate / 1e6:g} MB/s each way"
     return [
-        f"# r2cc {options.collective}: {options.layout} ({options.layout.ranks} ranks), virtual rails, {pace}, "
-        f"strategy {options.strategy}",
-        *(f"# fault: {fault.option}{' (silent)' if fault.silent else ''}{' (late)' if fault.late else ''}" for fault in options.faults),
+        f"# r2cc {options.collective}: {options.layout} ({options.layout.ranks} ranks)",
+        f"# virtual rails, {pace}; strategy {options.strategy}",
+        *(
+            f"# fault: {fault.option}{' (silent)' if fault.silent else ''}{' (late)' if fault.late else ''}"
+            for fault in options.faults
+        ),
     ]
 
 
@@ -184,4 +196,3 @@ def _abort_with_message(kind: type[BaseException], error: BaseException, trace: 
     traceback.print_exception(kind, error, trace)
     sys.stderr.flush()
     MPI.COMM_WORLD.Abort(1)
-

@@ -1,8 +1,8 @@
 """Private buffers for chunks in flight, and the one rule that keeps them safe.
 
-A buffer is used again only when its chunk is no longer needed **and** no send of it is pending. After a rail died a send
-can stay pending for minutes and deliver whatever the buffer holds *then*; neither sequence numbers nor epochs could catch
-that. Such buffers wait in quarantine, and fresh ones take their place.
+A buffer is used again only when its chunk is no longer needed **and** no send of it is pending. After a rail
+died a send can stay pending for minutes and deliver whatever the buffer holds *then*; neither sequence
+numbers nor epochs could catch that. Such buffers wait in quarantine, and fresh ones take their place.
 """
 
 from __future__ import annotations

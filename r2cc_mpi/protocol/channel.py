@@ -1,11 +1,13 @@
 """Channels: reliable, ordered streams of chunks from one node to another, one for each home rail.
 
-The sender numbers its chunks; numbers never start over. A chunk is *captured* (copied from the node buffer), *sent*,
-*landed* (arrived in order) and *consumed* (applied to the target's node buffer). The receiver takes exactly the chunk it
-expects and drops every other, so each chunk is applied once, whatever the network repeats or delays. A landing slot and a
-credit belong to one channel alone, so channels cannot block each other.
+The sender numbers its chunks; numbers never start over. A chunk is *captured* (copied from the node buffer),
+*sent*, *landed* (arrived in order) and *consumed* (applied to the target's node buffer). The receiver takes
+exactly the chunk it expects and drops every other, so each chunk is applied once, whatever the network
+repeats or delays. A landing slot and a credit belong to one channel alone, so channels cannot block each
+other.
 
-A channel knows nothing of failures. Repair means that somebody gives it another route and calls :meth:`SendChannel.rewind`.
+A channel knows nothing of failures. Repair means that somebody gives it another route and calls
+:meth:`SendChannel.rewind`.
 """
 
 from __future__ import annotations
@@ -148,7 +150,8 @@ class ReceiveChannel:
         """Take in a chunk.
 
         Returns:
-            Whether the chunk was the expected one and its buffer is now this channel's; otherwise it is to be dropped.
+            Whether the chunk was the expected one and its buffer is now this channel's; otherwise it is to be
+            dropped.
         """
         self.last = header
         flags = self.ack_flags or Flag.NONE

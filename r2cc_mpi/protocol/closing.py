@@ -1,9 +1,10 @@
 """When a rank may stop serving.
 
-A rank is *done* when it has called close and all its chunks are consumed. It must go on serving until every rank is done,
-since it may be the relay that a late repair needs; and until every rank *knows* that, since it may be the one who tells. A rank
-that knows everyone to be done tells so as well (ALL_DONE) and leaves once all have told, or once nobody has asked for a
-while: then any rank that still waits knows by itself that it may leave.
+A rank is *done* when it has called close and all its chunks are consumed. It must go on serving until every
+rank is done, since it may be the relay that a late repair needs; and until every rank *knows* that, since it
+may be the one who tells. A rank that knows everyone to be done tells so as well (ALL_DONE) and leaves once
+all have told, or once nobody has asked for a while: then any rank that still waits knows by itself that it
+may leave.
 """
 
 from __future__ import annotations

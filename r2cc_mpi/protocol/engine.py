@@ -1,8 +1,9 @@
 """One rank's engine: messages and time in, messages out, and the channels that the executor uses.
 
-The engine serves from the communicator's creation to its close, inside collectives and between them: a relay, an
-acknowledgement or an answer may be needed of it at any time. (Leaving when one's own work is done hangs somewhere under every
-rule that was tried.) It does no I/O; :class:`~r2cc_mpi.protocol.network.Wire` is its way out.
+The engine serves from the communicator's creation to its close, inside collectives and between them: a relay,
+an acknowledgement or an answer may be needed of it at any time. (Leaving when one's own work is done hangs
+somewhere under every rule that was tried.) It does no I/O; :class:`~r2cc_mpi.protocol.network.Wire` is its
+way out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.buffers import BufferPool
-from r2cc_mpi.protocol.channel import Chunk, ReceiveChannel, SendChannel
+from r2cc_mpi.protocol.channel import ReceiveChannel, SendChannel
 from r2cc_mpi.protocol.closing import Close
 from r2cc_mpi.protocol.header import Flag, Header, Kind
 from r2cc_mpi.protocol.health import Change
@@ -84,7 +85,7 @@ class Engine:
         """Return the channel to this rank from a node, on this rank's home rail."""
         return self.receivers.setdefault(source, ReceiveChannel())
 
-    def pump(self, now: float) -> None:
+    def pump(self) -> None:
         """Send what may be sent, and the acknowledgements that are due."""
         for source, receiver in self.receivers.items():
             if receiver.ack_flags is not None:
@@ -114,7 +115,9 @@ class Engine:
     def _send_chunks(self, channel: SendChannel) -> None:
         while channel.route is not None and (following := channel.next_chunk()) is not None:
             number, chunk = following
-            if chunk.buffer.pending:  # a rewound chunk whose first send still reads the buffer, header included
+            if (
+                chunk.buffer.pending
+            ):  # a rewound chunk whose first send still reads the buffer, header included
                 fresh = self.pool.take()
                 fresh.payload[: chunk.length] = chunk.buffer.payload[: chunk.length]
                 self.pool.give_back(chunk.buffer)
@@ -136,7 +139,7 @@ class Engine:
 
     # Collectives, errors and closing.
 
-    def lead(self, number: int, signature: Signature, now: float) -> None:
+    def lead(self, number: int, signature: Signature) -> None:
         """Begin a collective, as the leader: everyone plans it under the health this rank knows now."""
         if self.news.add_start(Start(number, signature, tuple(self.health.versions))):
             self._flood_news()
@@ -152,7 +155,7 @@ class Engine:
             for channel in self.senders.values():
                 self.hot_repair.prefer(channel)
 
-    def give_up(self, kind: ErrorKind, text: str, now: float) -> None:
+    def give_up(self, kind: ErrorKind, text: str) -> None:
         """Tell everyone that the job cannot go on."""
         if self.news.add_error(ErrorFact(kind, text)):
             self._flood_news()
@@ -222,8 +225,8 @@ class Engine:
             self.hot_repair.prefer(channel)
 
     def _answer(self, now: float) -> None:
-        # Answered only after a further round of polling: a process that was not running for a while must first take in
-        # what its rail has for it, or its count would stand still for the wrong reason.
+        # Answered only after a further round of polling: a process that was not running for a while must
+        # first take in what its rail has for it, or its count would stand still for the wrong reason.
         due = [header for at, header in self._asked if now >= at + TICK_S]
         self._asked = [(at, header) for at, header in self._asked if now < at + TICK_S]
         for header in due:
@@ -299,8 +302,8 @@ class Engine:
             silent = self.liveness.silent_ranks(now)
             if silent and self.news.error is None:
                 timeout_s = self.settings.isolation_timeout_s
-                text = describe(silent, self.rails, timeout_s, self.health.connected_groups())
-                self.give_up(ErrorKind.ISOLATED, text, now)
+                text = describe(silent, self.nodes, self.rails, timeout_s)
+                self.give_up(ErrorKind.ISOLATED, text)
         self._learn(self._triangulation.tick(now), now, "probe")
         if self._recovery.tick(now):
             self._learn([self.me], now, "echo", up=True)

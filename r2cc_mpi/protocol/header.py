@@ -1,7 +1,8 @@
 """The 64 bytes in front of every message: what it is, where it comes from, and the whole route it takes.
 
-A message carries its route from end to end, so a relay keeps no state and the answer can retrace it backwards. Late
-messages are harmless because the header alone decides what a message means; no tag or communicator per epoch is needed.
+A message carries its route from end to end, so a relay keeps no state and the answer can retrace it
+backwards. Late messages are harmless because the header alone decides what a message means; no tag or
+communicator per epoch is needed.
 """
 
 from __future__ import annotations

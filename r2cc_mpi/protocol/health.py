@@ -1,11 +1,11 @@
 """What is known of every NIC: one growing number each, so that news can be merged in any order.
 
-A NIC's *health version* starts at 0. Even means up, odd means down. Anyone may report a NIC down (even to odd: a
-peer's verdict); only its owner brings it back (odd to even). The larger version always wins, hence merging is the maximum:
-commutative, idempotent, and a late rumour can never undo a newer one.
+A NIC's *health version* starts at 0. Even means up, odd means down. Anyone may report a NIC down (even to
+odd: a peer's verdict); only its owner brings it back (odd to even). The larger version always wins, hence
+merging is the maximum: commutative, idempotent, and a late rumour can never undo a newer one.
 
-A NIC that came back is *up* at once but *admitted* to routes only at the next START, when all ranks agree on it, so that
-a flapping rail cannot disturb the collective that just survived it.
+A NIC that came back is *up* at once but *admitted* to routes only at the next START, when all ranks agree on
+it, so that a flapping rail cannot disturb the collective that just survived it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class HealthTable:
         """Take over every version larger than ours.
 
         Returns:
-            What changed. A version that skipped a number (up, down and up again unseen) is a change like any other: what
-            was in flight on that NIC may be lost.
+            What changed. A version that skipped a number (up, down and up again unseen) is a change like any
+            other: what was in flight on that NIC may be lost.
         """
         if versions == self.versions:
             return []
@@ -78,7 +78,7 @@ class HealthTable:
         return changes
 
     def raised(self, nic: Nic, *, up: bool) -> list[int]:
-        """Return the versions with one NIC's raised to the next that says ``up``; unchanged when it says so already."""
+        """Return the versions with one NIC's raised to the next that says ``up``; or no change."""
         versions = list(self.versions)
         if self.is_up(nic) is not up:
             versions[self._index(nic)] += 1
@@ -96,27 +96,3 @@ class HealthTable:
                 self._admitted[index] = True
                 admitted.append(nic)
         return admitted
-
-    def connected_groups(self) -> list[list[int]]:
-        """Nodes grouped by the live rails that connect them, as far as this rank knows.
-
-        Returns:
-            Groups of node numbers, sorted; one group when the live-rail graph is connected.
-        """
-        groups: list[list[int]] = []
-        unseen = set(range(self.nodes))
-        while unseen:
-            todo = [min(unseen)]
-            unseen.remove(todo[0])
-            group = []
-            while todo:
-                node = todo.pop()
-                group.append(node)
-                near = {other for other in unseen if self._share_a_rail(node, other)}
-                unseen -= near
-                todo += sorted(near)
-            groups.append(sorted(group))
-        return groups
-
-    def _share_a_rail(self, a: int, b: int) -> bool:
-        return any(self.is_up(Nic(a, rail)) and self.is_up(Nic(b, rail)) for rail in range(self.rails))

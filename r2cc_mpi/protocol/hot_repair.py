@@ -1,19 +1,20 @@
-"""HotRepair: a channel whose route lost a NIC continues over the next backup, from the last chunk that landed.
+"""HotRepair: a channel whose route lost a NIC goes on over the next backup, from the last landed chunk.
 
-Paper 1 (arXiv 2512.25059), figure 4: "affected traffic is switched to a pre-established healthy backup path after a
-failure". In the paper both ends agree on a rollback point, fence the old path and send again what was not consumed. Here
-the three steps are:
+Paper 1 (arXiv 2512.25059), figure 4: "affected traffic is switched to a pre-established healthy backup path
+after a failure". In the paper both ends agree on a rollback point, fence the old path and send again what was
+not consumed. Here the three steps are:
 
-* *Backup chain*: the order in which rails are tried, home first, then its neighbours, then relays through a third node
-  (:func:`algorithms.hot_repair.find_route`). Every rank can reach every buffer from the start, so nothing is set up.
-* *Rollback*: the sender rewinds to its ``landed`` count. The count of the receiver is at least as large, so at worst a
-  chunk arrives twice, and the receiver drops what it does not expect. The ends need not agree first: if both act on the
-  same news, or only one does, the outcome is the same.
-* *Fence*: a chunk that arrives late over the old path has a number that is not expected any more. Its buffer is not
-  used again while a send of it is pending (:mod:`r2cc_mpi.protocol.buffers`).
+* *Backup chain*: the order in which rails are tried, home first, then its neighbours, then relays through a
+  third node (:func:`algorithms.hot_repair.find_route`). Every rank can reach every buffer from the start, so
+  nothing is set up.
+* *Rollback*: the sender rewinds to its ``landed`` count. The count of the receiver is at least as large, so
+  at worst a chunk arrives twice, and the receiver drops what it does not expect. The ends need not agree
+  first: if both act on the same news, or only one does, the outcome is the same.
+* *Fence*: a chunk that arrives late over the old path has a number that is not expected any more. Its buffer
+  is not used again while a send of it is pending (:mod:`r2cc_mpi.protocol.buffers`).
 
-Not handled here: noticing the failure (:mod:`~r2cc_mpi.protocol.triangulation`, or an event of the rail), and a live-rail
-graph that is disconnected (:mod:`~r2cc_mpi.protocol.liveness`).
+Not handled here: noticing the failure (:mod:`~r2cc_mpi.protocol.triangulation`, or an event of the rail), and
+a live-rail graph that is disconnected (:mod:`~r2cc_mpi.protocol.liveness`).
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class HotRepair:
     def repair(self, changes: list[Change], now: float) -> None:
         """Move every channel whose route uses a changed NIC, and rewind it.
 
-        A health version that rose, to whatever value, means that the NIC was down at some time: what it carried may be lost.
+        A health version that rose, to whatever value, means that the NIC was down at some time: what it
+            carried may be lost.
         """
         for channel in self._channels.values():
             if channel.route is None:

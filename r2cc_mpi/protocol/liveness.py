@@ -1,8 +1,9 @@
 """Who still answers: a stall is not death, but silence on every route for long enough ends a collective.
 
-A rank that waits without progress floods a HELLO; everyone who hears it answers with a HELLO of its own, also ranks that
-are between collectives. A flooded message takes every path there is, so a rank that is not heard of cannot be reached by any
-route. Its process may be stopped or its node cut off; either way the collective cannot complete.
+A rank that waits without progress floods a HELLO; everyone who hears it answers with a HELLO of its own, also
+ranks that are between collectives. A flooded message takes every path there is, so a rank that is not heard
+of cannot be reached by any route. Its process may be stopped or its node cut off; either way the collective
+cannot complete.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Liveness:
         self.progress_count += 1
 
     def forgive(self, pause_s: float) -> None:
-        """Discount a time in which this process itself did not run: the others' silence then proves nothing."""
+        """Discount a time in which this process did not run: the others' silence then proves nothing."""
         if self._waiting_since is not None:
             self._waiting_since += pause_s
         self._heard_at = [at + pause_s for at in self._heard_at]
@@ -88,14 +89,21 @@ def nodes_of(ranks: list[int], rails: int) -> list[int]:
     return sorted({rank // rails for rank in ranks})
 
 
-def describe(silent: list[int], rails: int, timeout_s: float, groups: list[list[int]]) -> str:
-    """Say in one line which nodes did not answer and what the live rails still connect."""
-    nodes = nodes_of(silent, rails)
-    whole = [node for node in nodes if all(node * rails + rail in silent for rail in range(rails))]
-    names = ", ".join(map(str, nodes))
-    if whole == nodes:
-        who = f"node{'s' if len(nodes) > 1 else ''} {names}"
+def describe(silent: list[int], nodes: int, rails: int, timeout_s: float) -> str:
+    """Say in one line who did not answer, and which nodes did."""
+    lost = nodes_of(silent, rails)
+    if all(node * rails + rail in silent for node in lost for rail in range(rails)):
+        who = _names(lost)
+        rest = [node for node in range(nodes) if node not in lost]
+        where = f"the live rails no longer connect {_names(lost)} with {_names(rest)}"
     else:
         who = ", ".join(f"rank {rank} ({Nic(*divmod(rank, rails))})" for rank in silent)
-    parts = " | ".join("{" + ", ".join(map(str, group)) + "}" for group in groups)
-    return f"no answer by any route for {timeout_s:g} s from {who}; known live rails connect the nodes {parts}"
+        where = "its process may be stopped" if len(silent) == 1 else "their processes may be stopped"
+    return (
+        f"the collective cannot complete: no answer by any route for {timeout_s:g} s from {who}; {where}; "
+        "repair a rail between them, or run without the nodes that are cut off"
+    )
+
+
+def _names(nodes: list[int]) -> str:
+    return f"node{'s' if len(nodes) != 1 else ''} {', '.join(map(str, nodes))}"

@@ -1,8 +1,9 @@
 """Source-routed messages between ranks: hand-overs inside a node, hops over rails, and flooding.
 
-A message for another node leaves over the first hop's rail. When that rail belongs to a neighbour rank, the message is
-handed over in the node's shared memory first; the same happens at a relay node and at the target. A relay that has no room
-for a chunk drops it and counts; it never blocks, and the channel's sender makes the loss good.
+A message for another node leaves over the first hop's rail. When that rail belongs to a neighbour rank, the
+message is handed over in the node's shared memory first; the same happens at a relay node and at the target.
+A relay that has no room for a chunk drops it and counts; it never blocks, and the channel's sender makes the
+loss good.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from algorithms.nic import Nic, Route
 from r2cc_mpi.protocol.buffers import Buffer, BufferPool
-from r2cc_mpi.protocol.header import Header, Kind, reversed_route
+from r2cc_mpi.protocol.header import Header, reversed_route
 from r2cc_mpi.protocol.news import News
 
 
@@ -26,14 +27,19 @@ class Message(NamedTuple):
 class Wire(Protocol):
     """What carries messages away; the only way out of the protocol.
 
-    Whoever implements it counts ``buffer.pending`` up while it still reads a buffer, and down when it is done.
+    Whoever implements it counts ``buffer.pending`` up while it still reads a buffer, and down when it is
+    done.
     """
 
     def send_rail(self, node: int, message: Message) -> None:
         """Send over this rank's own rail to its peer on another node. May never arrive."""
 
     def hand_over(self, rail: int, message: Message) -> bool:
-        """Pass to the node's rank that owns ``rail``. A control message always finds room; a chunk may not (False)."""
+        """Pass to the node's rank that owns ``rail``.
+
+        Returns:
+            False when it is a chunk and there is no room; a control message always finds room.
+        """
 
 
 class Network:
@@ -68,7 +74,11 @@ class Network:
         return self._wire.hand_over(header.target_rail, message)
 
     def arrived_by_rail(self, node: int, message: Message) -> Message | None:
-        """Take in a message that ``node`` sent over this rank's rail; return it when it is for this rank, else pass it on."""
+        """Take in a message that ``node`` sent over this rank's rail.
+
+        Returns:
+            The message when it is for this rank; None when it was passed on.
+        """
         self.received_from[node] += 1
         return self.arrived_locally(message)
 
@@ -86,8 +96,8 @@ class Network:
     def reply(self, request: Header, answer: Header, body: bytes = b"") -> None:
         """Send a control message back along the route that a request came by.
 
-        An answer that chose a route of its own could take one whose failure nobody has noticed yet while the request's
-        route is known to work.
+        An answer that chose a route of its own could take one whose failure nobody has noticed yet while the
+        request's route is known to work.
         """
         self.send_back(request.origin, request.route, answer, body)
 
@@ -98,7 +108,7 @@ class Network:
         self.send(Message(header, body))
 
     def flood(self, header: Header, body: bytes) -> None:
-        """Send a control message to every neighbour: the node's other ranks, and the peers on this rank's live rail."""
+        """Send a control message to the node's other ranks and to the peers on this rank's live rail."""
         health = self._news.health
         for rail in range(health.rails):
             if rail != self.me.rail:

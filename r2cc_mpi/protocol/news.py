@@ -1,12 +1,13 @@
 """News: the few facts that every rank must learn, kept so that they only ever grow.
 
-*Bilateral awareness* (paper 1, section on failure detection: whichever endpoint sees an error tells its peer at once) is
-done by flooding: a rank whose facts change passes on all it knows over every live rail and to its node's other ranks,
-then applies the change. Because all facts grow by a merge that is commutative and idempotent, it does not matter which
-message arrives first, or twice; and because each message carries all facts, one that got lost is made up by the next.
+*Bilateral awareness* (paper 1, section on failure detection: whichever endpoint sees an error tells its peer
+at once) is done by flooding: a rank whose facts change passes on all it knows over every live rail and to its
+node's other ranks, then applies the change. Because all facts grow by a merge that is commutative and
+idempotent, it does not matter which message arrives first, or twice; and because each message carries all
+facts, one that got lost is made up by the next.
 
-The facts are: every NIC's health version, the two latest STARTs (no rank can be further behind), every rank's progress in
-closing, and the first error.
+The facts are: every NIC's health version, the two latest STARTs (no rank can be further behind), every rank's
+progress in closing, and the first error.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ class Signature(NamedTuple):
 
     Attributes:
         collective: Code of the collective.
-        count: Elements.
+        elements: Elements of one rank's array.
         dtype: Code of the element type.
         op: Code of the reduction.
         strategy: Code of the strategy.
     """
 
     collective: int
-    count: int
+    elements: int
     dtype: int
     op: int
     strategy: int
@@ -66,6 +67,7 @@ class ErrorKind(enum.IntEnum):
     ISOLATED = 1
     FAIL_STOP = 2
     MISMATCH = 3
+    MACHINE = 4
 
 
 class ErrorFact(NamedTuple):
@@ -169,7 +171,7 @@ class News:
             What was new. When anything was, the caller floods.
         """
         if packed == self._packed:
-            return Learned(False, [])
+            return Learned(anything=False, changes=[])
         slots = len(self.closing)
         vector = struct.Struct(f"<{slots}I")
         changes = self.add_health(list(vector.unpack_from(packed)))

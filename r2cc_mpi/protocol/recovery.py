@@ -1,8 +1,8 @@
 """A failed NIC is offered again once it has proved itself, and later each time it fails.
 
-The owner of a NIC that is down probes its peers over that very rail. Only an echo counts: a link that reports itself up
-may still lose everything. The owner then waits out the damping time, which doubles with every flap, and raises the NIC's
-health version. Routes use the NIC from the next START on.
+The owner of a NIC that is down probes its peers over that very rail. Only an echo counts: a link that reports
+itself up may still lose everything. The owner then waits out the damping time, which doubles with every flap,
+and raises the NIC's health version. Routes use the NIC from the next START on.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 MAX_CHUNK_BYTES = 256 * 1024
 MIN_CHUNK_BYTES = 16 * 1024
 CHUNK_TIME_S = 0.02
-"""On a paced rail a chunk takes about this long at most, so that progress is visible well within the stall time."""
+"""On a paced rail a chunk takes about this long at most, so that progress is visible well within the stall
+time.
+"""
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,11 @@ class Settings:
     Attributes:
         window: Chunks of one channel that may be captured but not yet consumed.
         chunk_bytes: Most payload bytes of one chunk.
-        stall_s: Seconds without an acknowledgement (or, inside a collective, without any progress) after which a rank
-            starts to ask. A stall is a question, never a verdict.
+        stall_s: Seconds without an acknowledgement (or, inside a collective, without any progress) after
+            which a rank starts to ask. A stall is a question, never a verdict.
         probe_s: Seconds between the two questions of a differential probe.
-        isolation_timeout_s: Seconds without an answer from a rank, by any route, before the collective is given up.
+        isolation_timeout_s: Seconds without an answer from a rank, by any route, before the collective is
+            given up.
         damping_s: Seconds a recovered NIC waits before it is offered again; doubles with every flap.
     """
 
@@ -35,8 +38,8 @@ class Settings:
     def for_rate(cls, rate_bytes_per_s: float | None, isolation_timeout_s: float = 10.0) -> Settings:
         """Choose sizes and times for rails of a given rate.
 
-        The stall time is at least four windows long and a probe lasts at least sixteen chunks, so that a rail slowed to a
-        tenth of its rate still moves its receive counter between two questions.
+        The stall time is at least four windows long and a probe lasts at least sixteen chunks, so that a rail
+        slowed to a tenth of its rate still moves its receive counter between two questions.
 
         Args:
             rate_bytes_per_s: Rate of one rail in one direction, or None when it is not paced.

@@ -1,18 +1,20 @@
 """Three-point triangulation: when something stalls, every rank examines its own NIC.
 
-Paper 1 tells a local NIC fault, a remote NIC fault and a slow peer apart by probes from both ends and from a third
-node. Here the owner of a NIC probes all peers on its rail at once:
+Paper 1 tells a local NIC fault, a remote NIC fault and a slow peer apart by probes from both ends and from a
+third node. Here the owner of a NIC probes all peers on its rail at once:
 
 * A PROBE over the rail that is echoed proves both NICs.
-* A peer that stays silent is asked over *another* rail how many messages its NIC received from ours (ASK, ANSWER). Only a
-  peer that answers twice, a probe time apart, while its count stands still, is a dead link: its process is alive and polls,
-  yet nothing arrives. A peer that computes, swaps or is starved does not answer, and is not declared anything.
-* If some other peer echoes, the fault is the silent peer's; if none does, it is our own. The witness must echo *after*
-  the silent peer's second count: our NIC may have died in the middle of the examination, and an echo from before
-  would then put the blame on the wrong end. With two nodes there is no third point: both declare themselves, and both
-  come back by the same echo.
+* A peer that stays silent is asked over *another* rail how many messages its NIC received from ours (ASK,
+  ANSWER). Only a peer that answers twice, a probe time apart, while its count stands still, is a dead link:
+  its process is alive and polls, yet nothing arrives. A peer that computes, swaps or is starved does not
+  answer, and is not declared anything.
+* If some other peer echoes, the fault is the silent peer's; if none does, it is our own. The witness must
+  echo *after* the silent peer's second count: our NIC may have died in the middle of the examination, and an
+  echo from before would then put the blame on the wrong end. With two nodes there is no third point: both
+  declare themselves, and both come back by the same echo.
 
-Not handled: faults of a single link between two healthy NICs of one rail. They end as a fault of one NIC, which is safe.
+Not handled: faults of a single link between two healthy NICs of one rail. They end as a fault of one NIC,
+which is safe.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ class Triangulation:
         return bool(self._peers or self._suspects)
 
     def begin(self, now: float) -> None:
-        """Examine this rank's NIC, unless it is known to be down, or was examined within the last probe time."""
+        """Examine this rank's NIC, unless it is known to be down or was examined a moment ago."""
         if self.is_running or not self._health.is_up(self._me) or now < self._started_at + 2 * self._probe_s:
             return
         self._examine(now)
@@ -96,7 +98,9 @@ class Triangulation:
             usable=on_another_rail,
         )
         if route is not None and len(route) <= MAX_HOPS:
-            self._network.send(Message(Header(Kind.ASK, self._me, self._me.rail, route, sequence=self._nonce)))
+            self._network.send(
+                Message(Header(Kind.ASK, self._me, self._me.rail, route, sequence=self._nonce))
+            )
 
     def echo(self, header: Header) -> None:
         """Take in an ECHO."""
@@ -139,8 +143,8 @@ class Triangulation:
             return []
         witnesses = [node for node, peer in peers.items() if peer.is_alive()]
         if not witnesses:
-            # A peer that does not answer at all may yet turn out to be the witness; no collective completes without
-            # it anyway, so nothing is lost by examining again once it is back.
+            # A peer that does not answer at all may yet turn out to be the witness; no collective completes
+            # without it anyway, so nothing is lost by examining again once it is back.
             return [] if undecided else [self._me]
         self._suspects, self._confirming_since = dead, now
         self._nonce += 1

@@ -12,7 +12,8 @@ class Violation(AssertionError):
 
 
 def check_lossless(world: World) -> None:
-    """Every rank finished every collective (results are compared on the way), then left; nothing else was harmed.
+    """Every rank finished every collective (results are compared on the way), then left; nothing else was
+    harmed.
 
     Raises:
         Violation: Naming the invariant and the ranks.
@@ -40,12 +41,20 @@ def _check_window(world: World) -> None:
                 raise Violation(f"{nic} resent {failover.resent_chunks} chunks at once")
         for target, channel in rank.engine.senders.items():
             receiver = world.ranks[Nic(target, nic.rail)].engine.receiver(nic.node)
-            if not channel.captured == channel.landed == channel.consumed == receiver.expected == receiver.consumed:
+            if (
+                not channel.captured
+                == channel.landed
+                == channel.consumed
+                == receiver.expected
+                == receiver.consumed
+            ):
                 raise Violation(f"channel {nic} to node {target} is not quiescent")
 
 
 def _check_verdicts(world: World) -> None:
-    """A NIC is declared down only if it died; the last healthy NIC of a rail may be mistaken, as nobody is left to tell."""
+    """A NIC is declared down only if it died; the last healthy NIC of a rail may be mistaken, as nobody is
+    left to tell.
+    """
     for rank in world.ranks.values():
         for detection in rank.engine.detections:
             nic = detection.nic
@@ -55,7 +64,8 @@ def _check_verdicts(world: World) -> None:
 
 
 def check_cut_off(world: World, victim: int) -> None:
-    """All NICs of a node died: whoever could not finish says so in time, names nodes, and its user's arrays are untouched.
+    """All NICs of a node died: whoever could not finish says so in time, names nodes, and its user's arrays
+    are untouched.
 
     Raises:
         Violation: Naming the invariant and the ranks.

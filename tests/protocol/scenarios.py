@@ -32,10 +32,14 @@ def healthy_events(nodes: int, rails: int, counts: tuple[int, ...]) -> int:
 
 
 def random_scenario(seed: int, layout: tuple[int, int] | None = None) -> Scenario:
-    """Draw a scenario in which the live-rail graph stays connected, so that every collective must complete."""
+    """Draw a scenario in which the live-rail graph stays connected, so that every collective must
+    complete.
+    """
     draw = random.Random(seed)
     nodes, rails = layout or draw.choice(LAYOUTS)
-    counts = draw.choice([(nodes * rails * 4,), (nodes * rails * 3 + 1, 5), (0, 7, nodes * rails * 2), (1, 1)])
+    counts = draw.choice(
+        [(nodes * rails * 4,), (nodes * rails * 3 + 1, 5), (0, 7, nodes * rails * 2), (1, 1)]
+    )
     scenario = Scenario(nodes, rails, list(counts), mailbox_slots=draw.choice([1, 2, 4, 8]))
     events = healthy_events(nodes, rails, counts)
     doomed: set[Nic] = set()
@@ -46,7 +50,9 @@ def random_scenario(seed: int, layout: tuple[int, int] | None = None) -> Scenari
             continue
         doomed.add(nic)
         revive = draw.choice([None, None, 0.004, 0.05, 0.4, 2.0, 5.0])
-        fault = Fault(nic, draw.randrange(int(events * 1.05)), draw.random() < 0.5, draw.random() < 0.5, revive)
+        fault = Fault(
+            nic, draw.randrange(int(events * 1.05)), draw.random() < 0.5, draw.random() < 0.5, revive
+        )
         scenario.faults.append(fault)
     if draw.random() < 0.2:
         scenario.slow[draw.choice(nics)] = draw.choice([3.0, 10.0, 30.0])
@@ -56,7 +62,9 @@ def random_scenario(seed: int, layout: tuple[int, int] | None = None) -> Scenari
 
 
 def cutting_scenario(seed: int) -> Scenario:
-    """Draw a scenario in which all NICs of one node die, or two nodes are left without a common rail and without a relay."""
+    """Draw a scenario in which all NICs of one node die, or two nodes are left without a common rail and
+    without a relay.
+    """
     draw = random.Random(seed)
     nodes, rails = draw.choice(LAYOUTS)
     scenario = Scenario(nodes, rails, [nodes * rails * 6, 9, nodes * rails * 4])

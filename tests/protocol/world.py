@@ -61,7 +61,9 @@ class SimulatedNode:
 
     def __init__(self, rails: int, buffer_bytes: int, operations: int) -> None:
         self.buffer = np.zeros(buffer_bytes, np.uint8)
-        self.contributed, self.finished, self.copied = (memoryview(bytearray(8 * rails)).cast("q") for _ in range(3))
+        self.contributed, self.finished, self.copied = (
+            memoryview(bytearray(8 * rails)).cast("q") for _ in range(3)
+        )
         self.done = memoryview(bytearray(8 * operations)).cast("q")
 
     def fence(self) -> None:
@@ -99,7 +101,9 @@ class Rank:
                 return False
             target.mailbox[self.me.rail] = target.mailbox.get(self.me.rail, 0) + 1
             payload = message.buffer.payload[: message.header.length].copy()
-        self.world.later(self.world.random.uniform(1e-4, 2e-3), target.take_hand_over, self.me.rail, message, payload)
+        self.world.later(
+            self.world.random.uniform(1e-4, 2e-3), target.take_hand_over, self.me.rail, message, payload
+        )
         return True
 
     def take_hand_over(self, rail: int, message: Message, payload: np.ndarray | None) -> None:
@@ -141,7 +145,7 @@ class Rank:
             self.executor = Executor(self.engine, self.world.nodes[self.me.node], call)
             self.engine.liveness.progress(self.world.now)
             if self.me == LEADER:
-                self.engine.lead(call.number, call.signature, self.world.now)
+                self.engine.lead(call.number, call.signature)
         self.drive()
 
     def tick(self) -> None:
@@ -162,14 +166,14 @@ class Rank:
         """Poll, as the real driver does, until nothing moves."""
         now, engine = self.world.now, self.engine
         engine.tick(now)
-        engine.pump(now)
+        engine.pump()
         moved = False
         while self.executor is not None and self.error is None:
             if not self.executor.step(now):
                 break
             moved = True
             engine.liveness.progress(now)
-            engine.pump(now)
+            engine.pump()
             if self.executor.is_complete:
                 self.world.check_result(self.me, self.completed + 1)
                 self.completed += 1

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from r2cc_mpi.errors import MachineError, UsageError
+from r2cc_mpi.pinning import (
+    Place,
+    find_place,
+    rail_environment,
+    require_matching_library,
+    transport_environment,
+)
+
+HYDRA = {"PMI_RANK": "5", "PMI_SIZE": "9", "MPI_LOCALRANKID": "2", "MPI_LOCALNRANKS": "3"}
+OPEN_MPI = {
+    "OMPI_COMM_WORLD_RANK": "5",
+    "OMPI_COMM_WORLD_SIZE": "9",
+    "OMPI_COMM_WORLD_LOCAL_RANK": "2",
+    "OMPI_COMM_WORLD_LOCAL_SIZE": "3",
+    "PMIX_RANK": "5",
+}
+SLURM = {
+    "SLURM_PROCID": "5",
+    "SLURM_STEP_NUM_TASKS": "9",
+    "SLURM_LOCALID": "2",
+    "SLURM_STEP_TASKS_PER_NODE": "3(x3)",
+}
+
+
+@pytest.mark.parametrize("environment", [HYDRA, OPEN_MPI, SLURM])
+def test_place_in_a_job(environment):
+    """Each launcher's variables give rank and size, in the world and on the host."""
+    assert find_place({"HOME": "/", **environment}) == Place(5, 9, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"PMI_RANK": "", "PMI_SIZE": "9"},
+        {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0"},
+        {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"},
+    ],
+)
+def test_no_job(environment):
+    """Outside a launcher there is no place, also not in a shell inside a Slurm allocation."""
+    assert find_place(environment) is None
+
+
+def test_launcher_that_does_not_tell_the_size():
+    """A launcher that speaks only PMIx gives a rank and nothing else."""
+    assert find_place({"PMIX_RANK": "3"}) == Place(3)
+
+
+def test_uneven_slurm_hosts_have_no_local_size():
+    """Where hosts have different numbers of tasks, the local size is not known."""
+    place = find_place({**SLURM, "SLURM_STEP_TASKS_PER_NODE": "3,2(x3)"})
+    assert place == Place(5, 9, 2, None)
+
+
+def test_only_the_wheel_is_told_to_take_tcp():
+    """The MPICH wheel gets its network settings, any other MPI is left alone."""
+    assert transport_environment(mpich_wheel=True) == {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+    assert transport_environment(mpich_wheel=False) == {}
+
+
+def test_rank_is_tied_to_the_interface_of_its_rail():
+    """The rank of rail 1 gets the second interface, in the words of every MPI."""
+    assert rail_environment(1, ["rail0", "rail1"]) == {
+        "FI_TCP_IFACE": "rail1",
+        "OMPI_MCA_btl_tcp_if_include": "rail1",
+        "UCX_NET_DEVICES": "rail1",
+    }
+
+
+@pytest.mark.parametrize("rail", [-1, 2])
+def test_rail_without_interface_is_refused(rail):
+    """A rail beyond the interfaces is told how many there are."""
+    with pytest.raises(UsageError, match=rf"rail {rail} .*there are 2 \(rail0, rail1\)"):
+        rail_environment(rail, ["rail0", "rail1"])
+
+
+def test_launcher_of_another_mpi_is_refused():
+    """Open MPI's launcher and MPICH's library do not go together, and the error says what to do."""
+    with pytest.raises(MachineError, match=r"started by Open MPI.*start it with .*/mpiexec"):
+        require_matching_library(OPEN_MPI, mpich_wheel=True)
+
+
+@pytest.mark.parametrize(
+    ("environment", "wheel"),
+    [(HYDRA, True), (OPEN_MPI, False), ({**OPEN_MPI, "MPI4PY_LIBMPI": "libmpi.so"}, True)],
+)
+def test_matching_launcher_passes(environment, wheel):
+    """A launcher of the same MPI is fine, and so is a library that the user chose."""
+    require_matching_library(environment, mpich_wheel=wheel)
