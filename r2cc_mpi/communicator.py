@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from algorithms.nic import Nic
+from r2cc_mpi import last_resort
 from r2cc_mpi.arrays import Arrays, check_arrays
 from r2cc_mpi.driver import Driver, RankWire, clock
 from r2cc_mpi.errors import (
@@ -30,7 +31,8 @@ from r2cc_mpi.protocol.engine import Detection, Engine
 from r2cc_mpi.protocol.hot_repair import Failover
 from r2cc_mpi.protocol.news import ErrorFact, ErrorKind, News, Signature, Start
 from r2cc_mpi.protocol.settings import Settings
-from r2cc_mpi.shared_node import SharedNode, check_shared_memory
+from r2cc_mpi.shared_memory import check_free
+from r2cc_mpi.shared_node import SharedNode
 from r2cc_mpi.strategy import (
     SUM,
     Collective,
@@ -72,6 +74,7 @@ class CallReport:
     Attributes:
         number: Number of the collective.
         strategy: Name of the strategy in force when it ended.
+        excluded: NICs that were not used any more, or not yet again, when it ended.
         time_s: Seconds from call to return.
         network_s: Seconds from the START to this rank's last operation.
         failovers: Channels of this rank that were repaired meanwhile.
@@ -79,6 +82,7 @@ class CallReport:
 
     number: int
     strategy: str
+    excluded: tuple[Nic, ...]
     time_s: float
     network_s: float
     failovers: tuple[Failover, ...]
@@ -133,8 +137,9 @@ class Communicator:
         self._node_comm = self._world.Split(self.nic.node, self.nic.rail)
         self._rail_comm = self._world.Split(self.nic.rail, self.nic.node)
         assert isinstance(self._node_comm, MPI.Intracomm)
+        self._host_comm = self._world.Split_type(MPI.COMM_TYPE_SHARED)
         self._check_host(body_bytes)
-        self._memory = SharedNode(self._node_comm, self.settings.chunk_bytes, body_bytes)
+        self._memory = SharedNode(self._node_comm, self._host_comm, self.settings.chunk_bytes, body_bytes)
         wire = RankWire()
         self._engine = Engine(self.nic, self.layout.nodes, self.layout.rails, wire, self.settings)
         self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes)
@@ -151,12 +156,11 @@ class Communicator:
             self.rail.die(late=False)
             self._engine.rail_event(up=False, now=clock())
         self._world.Barrier()
+        last_resort.watch(self)
         self._driver.start()
 
     def _check_host(self, body_bytes: int) -> None:
-        host = self._world.Split_type(self._mpi.COMM_TYPE_SHARED)
-        local = host.allgather(self.nic.node)
-        host.Free()
+        local = self._host_comm.allgather(self.nic.node)
         whole = all(local.count(node) == self.layout.rails for node in set(local))
         error = (
             "" if whole else f"the ranks of node {self.nic.node} are not all on one host; start {self.layout}"
@@ -166,7 +170,7 @@ class Communicator:
                 self.layout.rails, self.settings.chunk_bytes, body_bytes
             )
             try:
-                check_shared_memory(windows, "the mailboxes")
+                check_free(windows, "the mailboxes")
             except MachineError as short:
                 error = str(short)
         errors = [text for text in self._world.allgather(error) if text]
@@ -207,6 +211,28 @@ class Communicator:
         token = np.zeros(1, np.int64)
         self._run(Collective.BARRIER, 1, Arrays(token, token))
 
+    def settle(self) -> None:
+        """Wait until the receivers have applied every chunk of every rank; collective.
+
+        A collective returns when its result is there; its last chunks may still be on their way to others, and
+        are then missing from :attr:`counters`.
+
+        Raises:
+            IncompleteCollectiveError: Some rank cannot be reached any more.
+        """
+        with self._driver.held():
+            self._engine.liveness.progress(clock())
+            try:
+                self._driver.run_until(self._is_settled)
+            finally:
+                self._engine.liveness.rest()
+        self.Barrier()
+
+    def _is_settled(self, _now: float) -> bool:
+        if self._engine.news.error is not None:
+            raise _exception(self._engine.news.error)
+        return all(channel.is_consumed for channel in self._engine.senders.values())
+
     def _run(self, collective: Collective, count: int, arrays: Arrays) -> None:
         if not self._is_open:
             raise UsageError("this communicator is closed; create a new one")
@@ -236,11 +262,13 @@ class Communicator:
             finally:
                 self._engine.liveness.rest()
             failovers = tuple(self._engine.hot_repair.failovers[earlier_failovers:])
+            excluded = tuple(self._engine.health.excluded())
         assert executor.network_began_at is not None
         assert executor.network_ended_at is not None
         self.last_report = CallReport(
             self._number,
-            in_force(self.strategy, self._engine.health.down()).label,
+            in_force(self.strategy, excluded).label,
+            excluded,
             clock() - began_at,
             executor.network_ended_at - executor.network_began_at,
             failovers,
@@ -364,12 +392,17 @@ class Communicator:
             raise _exception(self._engine.news.error)
         return self._engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether collectives may be called."""
+        return self._is_open
+
     def _free(self) -> None:
         self._driver.stop()
         self._rail.cancel_receives()
         self._memory.free()
-        for comm in (self._rail_comm, self._node_comm, self._world):
-            comm.Free()
+        for one in (self._rail_comm, self._node_comm, self._host_comm, self._world):
+            one.Free()
 
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
@@ -383,12 +416,13 @@ class Communicator:
             with self._driver.held():
                 self._driver.run_until(lambda now: now > until)
             self._driver.stop()
+            self._rail.cancel_receives()
             self._memory.free()
 
     def _die(self, error: BaseException) -> None:
         """End the whole job with the reason: without its service thread, others would wait for this rank."""
         traceback.print_exception(error)
-        self._mpi.COMM_WORLD.Abort(1)
+        last_resort.end_job()
 
     def __enter__(self) -> Communicator:  # noqa: PYI034  (typing.Self needs Python 3.11)
         return self
@@ -396,6 +430,11 @@ class Communicator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close, or abandon after an error of ours.
+
+        After any other exception the communicator stays open, since this rank may go on (if the caller
+        catches it) or end the job (if nobody does, see :mod:`r2cc_mpi.last_resort`).
+        """
         if error is None:
             self.close()
         elif isinstance(error, IncompleteCollectiveError | SignatureMismatchError | MachineError):

@@ -101,7 +101,7 @@ class Iteration:
         strategy: Strategy in force when it ended.
         wrong: Wrong elements; None when not checked.
         ended_at: When it ended, on the host's clock.
-        down: NICs known to be down at the end, as [node, rail].
+        down: NICs that were not in use at the end, as [node, rail].
     """
 
     collective: int
@@ -163,7 +163,7 @@ class Job:
         if corrupt:
             self.result[len(self.result) // 2] += 1
         wrong = self._data.count_wrong(self.result, number) if check else None
-        down = [[nic.node, nic.rail] for nic, health in self._comm.health.items() if not health.is_up]
+        down = [[nic.node, nic.rail] for nic in report.excluded]
         return Iteration(
             report.number, report.time_s, report.network_s, report.strategy, wrong, ended_at, down
         )

@@ -7,7 +7,6 @@ Every word has one writer.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,34 +15,12 @@ from r2cc_mpi.errors import MachineError
 from r2cc_mpi.mailbox import CHUNK_SLOTS, CONTROL_SLOTS, Inbox, Outbox, Ring
 from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import HEADER_BYTES
+from r2cc_mpi.shared_memory import check_free
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 WORD = 8
-SHARED_MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108  (not a temporary file: where MPI's windows live)
-
-
-def check_shared_memory(needed_bytes: int, what: str) -> None:
-    """Make sure that this host has room for a shared window; MPI would crash instead of saying so.
-
-    Args:
-        needed_bytes: Bytes that all ranks of this host are about to allocate.
-        what: What needs them, for the message.
-
-    Raises:
-        MachineError: ``/dev/shm`` is too small.
-    """
-    if not os.path.isdir(SHARED_MEMORY_DIRECTORY):  # noqa: PTH112
-        return
-    space = os.statvfs(SHARED_MEMORY_DIRECTORY)
-    free_bytes = space.f_bavail * space.f_frsize
-    if free_bytes < needed_bytes:
-        raise MachineError(
-            f"{SHARED_MEMORY_DIRECTORY} has {free_bytes >> 20} MiB free, {what} needs "
-            f"{-(-needed_bytes >> 20)} MiB: enlarge it (mount -o remount,size=..., docker --shm-size=...) "
-            "or use smaller sizes"
-        )
 
 
 class SharedNode:
@@ -51,17 +28,18 @@ class SharedNode:
 
     Args:
         comm: Communicator of the node's ranks, ordered by rail.
+        host: Communicator of all ranks on this host; several nodes may share it and its memory.
         chunk_bytes: Most payload bytes of a chunk.
         body_bytes: Most bytes of a control message's body.
 
     Attributes: see :class:`r2cc_mpi.executor.NodeMemory`.
     """
 
-    def __init__(self, comm: MPI.Intracomm, chunk_bytes: int, body_bytes: int) -> None:
+    def __init__(self, comm: MPI.Intracomm, host: MPI.Comm, chunk_bytes: int, body_bytes: int) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
-        self._comm = comm
+        self._comm, self._host = comm, host
         self._rails, self._rail = comm.size, comm.rank
         self._chunk_slot = HEADER_BYTES + chunk_bytes
         self._control_slot = HEADER_BYTES + body_bytes
@@ -69,8 +47,8 @@ class SharedNode:
         words = 3 * self._rails + 4 * pairs
         self._chunk_ring = CHUNK_SLOTS * self._chunk_slot
         self._control_ring = CONTROL_SLOTS * self._control_slot
-        size = words * WORD + pairs * (self._chunk_ring + self._control_ring)
-        self._window, memory = self._allocate(size)
+        self._fixed_bytes = words * WORD + pairs * (self._chunk_ring + self._control_ring)
+        self._window, memory = self._allocate(self._fixed_bytes)
         self._words = memoryview(memory[: words * WORD].data).cast("q")
         self._mailboxes = memory[words * WORD :]
         self.contributed = self._words[: self._rails]
@@ -99,35 +77,50 @@ class SharedNode:
         window.Sync()
         return window, memory
 
+    def has_room(self, buffer_bytes: int, operations: int) -> bool:
+        """Say whether a call fits into what is there."""
+        return buffer_bytes <= len(self.buffer) and operations <= len(self.done)
+
     def ensure(self, buffer_bytes: int, operations: int) -> None:
-        """Make room for a call; all ranks of the node call it alike. Frees and allocates only to grow.
+        """Make room for a call; all ranks of the host call it alike. Frees and allocates only to grow.
 
         Raises:
-            MachineError: ``/dev/shm`` is too small.
+            MachineError: ``/dev/shm`` is too small; every rank of the host raises.
         """
-        if buffer_bytes <= len(self.buffer) and operations <= len(self.done):
+        if self.has_room(buffer_bytes, operations):
             return
         buffer_bytes = max(buffer_bytes, len(self.buffer))
         operations = max(operations, len(self.done))
         aligned = -(-buffer_bytes // 64) * 64
         size = aligned + operations * WORD
         self._free_data()
-        self._comm.Barrier()
-        error = ""
-        if self._rail == 0:
-            try:
-                check_shared_memory(size, "the node buffer")
-            except MachineError as short:
-                error = str(short)
-        error = self._comm.bcast(error, 0)
-        if error:
-            raise MachineError(error)
+        self._host.Barrier()
+        self.check_host(size + self._fixed_bytes, "the shared memory of this host's nodes")
         self._data_window, memory = self._allocate(size)
         self.buffer = memory[:buffer_bytes]
         if self._rail == 0:
             memory[aligned:] = 0
         self._comm.Barrier()
         self.done = memoryview(memory[aligned:].data).cast("q")
+
+    def check_host(self, bytes_per_node: int, what: str) -> None:
+        """Make sure that every node of this host can allocate so much; all its ranks call it.
+
+        Pages of shared memory are taken only when they are first written, so a look at the free space by each
+        node for itself would count them twice.
+
+        Raises:
+            MachineError: ``/dev/shm`` is too small; every rank of the host raises.
+        """
+        error = ""
+        if self._host.rank == 0:
+            try:
+                check_free(bytes_per_node * self._host.size // self._rails, what)
+            except MachineError as short:
+                error = str(short)
+        error = self._host.bcast(error, 0)
+        if error:
+            raise MachineError(error)
 
     def fence(self) -> None:
         """Order the payload and the words."""

@@ -17,6 +17,7 @@ from r2cc_mpi.cli.launch import launch_job
 from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
 from r2cc_mpi.errors import R2ccError, UsageError
+from r2cc_mpi.shared_memory import check_room_for_mpi
 
 LAST_WORDS_S = 1.0
 """How long other ranks wait before they end after an error: some launchers end a job at the first rank that
@@ -53,6 +54,8 @@ def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
     if words.command is None:
         raise UsageError("say what to do, for example: r2cc run allreduce (see r2cc --help)")
     options = read_options(words, place)
+    local_ranks = place.local_size or place.size if place else None
+    check_room_for_mpi(local_ranks or options.layout.ranks)
     if place is None:
         return launch_job(arguments, options.layout, os.environ)
     wheel = pinning.has_mpich_wheel()

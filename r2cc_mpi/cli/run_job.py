@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from dataclasses import asdict
-from types import TracebackType
 from typing import Any
 
 from algorithms.nic import Hop, Nic
@@ -47,7 +44,6 @@ def run(options: RunOptions) -> int:
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
-    sys.excepthook = _abort_with_message
     if world.size != options.layout.ranks:
         raise UsageError(
             f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started"
@@ -90,6 +86,7 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
                     job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt)
                 )
     _save(comm, options, job)
+    comm.settle()
     ranks = [_read(record) for record in all_gather(comm, _record(comm, faults, iterations))]
     records = iteration_records(options, ranks)
     sizes = size_records(options, records)
@@ -187,12 +184,3 @@ def _write(options: RunOptions, report: Report) -> None:
 
 def _print(lines: list[str]) -> None:
     print("\n".join(lines), flush=True)
-
-
-def _abort_with_message(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A rank that dies of an exception takes the job down at once: the others would wait for it."""
-    from mpi4py import MPI
-
-    traceback.print_exception(kind, error, trace)
-    sys.stderr.flush()
-    MPI.COMM_WORLD.Abort(1)

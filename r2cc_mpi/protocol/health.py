@@ -60,6 +60,10 @@ class HealthTable:
         """NICs that are down."""
         return [nic for nic in self.nics() if not self.is_up(nic)]
 
+    def excluded(self) -> list[Nic]:
+        """NICs that routes avoid: down, or not yet admitted again."""
+        return [nic for nic, admitted in zip(self.nics(), self._admitted, strict=True) if not admitted]
+
     def merge(self, versions: Sequence[int]) -> list[Change]:
         """Take over every version larger than ours.
 

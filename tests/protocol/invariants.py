@@ -1,94 +1,150 @@
-"""What must hold at the end of every simulated run, whatever happened to the network."""
+"""What must hold in every simulated run, whatever happens to the network: all the time, and at its end."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.news import ErrorKind
-from tests.protocol.world import UNTOUCHED, World
+
+if TYPE_CHECKING:
+    from tests.protocol.rank import Rank
+    from tests.protocol.world import World
 
 
-class Violation(AssertionError):
+UNTOUCHED = 123456
+"""What is in the user's arrays before a collective writes its result."""
+
+
+class ViolationError(AssertionError):
     """An invariant does not hold."""
 
 
-def check_lossless(world: World) -> None:
-    """Every rank finished every collective (results are compared on the way), then left; nothing else was
-    harmed.
+def check_result(rank: Rank, number: int) -> None:
+    """Compare every element of a result with NumPy's sum; to be called when a rank has completed a collective.
 
     Raises:
-        Violation: Naming the invariant and the ranks.
+        ViolationError: The result is wrong.
+    """
+    world = rank.world
+    found = world.outputs[number - 1][world.rank_number(rank.me)]
+    if not np.array_equal(found, world.expected[number - 1]):
+        raise ViolationError(f"{rank.me}: the result of collective {number} is wrong")
+
+
+def check_channels(rank: Rank) -> None:
+    """Compare the counters of a rank's channels with each other and with those at the other ends; at any time.
+
+    Raises:
+        ViolationError: A channel holds more than its window, or believes what is not so.
+    """
+    window = rank.world.settings.window
+    for target, sender in rank.engine.senders.items():
+        receiver = rank.world.ranks[Nic(target, rank.me.rail)].engine.receiver(rank.me.node)
+        believed = (sender.consumed, sender.landed, sender.sent, sender.captured, sender.consumed + window)
+        if sorted(believed) != list(believed):
+            raise ViolationError(f"{rank.me}: channel to node {target} has counters {believed}")
+        actual = (receiver.consumed, receiver.expected, receiver.consumed + window)
+        if sorted(actual) != list(actual):
+            raise ViolationError(f"{rank.me}: channel to node {target} has landed {actual}")
+        if sender.consumed > receiver.consumed or sender.landed > receiver.expected > sender.captured:
+            raise ViolationError(f"{rank.me}: channel to node {target} believes {believed}, true is {actual}")
+
+
+def check_lossless(world: World) -> None:
+    """Say that every rank finished every collective (results are compared on the way), then left, and no harm was done.
+
+    Raises:
+        ViolationError: Naming the invariant and the ranks.
     """
     _check_finished(world)
-    _check_window(world)
-    _check_verdicts(world)
+    _check_quiescent(world)
+    check_window(world)
+    check_verdicts(world)
 
 
 def _check_finished(world: World) -> None:
-    stuck = [str(nic) for nic, rank in world.ranks.items() if not rank.left]
-    if stuck:
-        states = [
-            f"{nic}: completed {rank.completed}, error {rank.error}, down {[str(n) for n in rank.engine.health.down()]}"
-            for nic, rank in world.ranks.items()
-            if not rank.left
-        ]
-        raise Violation(f"at {world.now:.2f} s not left: " + "; ".join(states))
+    states = [
+        f"{nic}: completed {rank.completed}, error {rank.error}, down {list(map(str, rank.engine.health.down()))}"
+        for nic, rank in world.ranks.items()
+        if rank.error or not rank.left
+    ]
+    if states:
+        raise ViolationError(f"at {world.now:.2f} s not left: " + "; ".join(states))
 
 
-def _check_window(world: World) -> None:
+def _check_quiescent(world: World) -> None:
+    for nic, rank in world.ranks.items():
+        for target, sender in rank.engine.senders.items():
+            receiver = world.ranks[Nic(target, nic.rail)].engine.receiver(nic.node)
+            counters = {sender.captured, sender.landed, sender.consumed, receiver.expected, receiver.consumed}
+            if len(counters) > 1:
+                raise ViolationError(f"channel {nic} to node {target} is not quiescent")
+
+
+def check_window(world: World) -> None:
+    """Say that no repair sent more than a window again.
+
+    Raises:
+        ViolationError: One did.
+    """
     for nic, rank in world.ranks.items():
         for failover in rank.engine.hot_repair.failovers:
             if failover.resent_chunks > world.settings.window:
-                raise Violation(f"{nic} resent {failover.resent_chunks} chunks at once")
-        for target, channel in rank.engine.senders.items():
-            receiver = world.ranks[Nic(target, nic.rail)].engine.receiver(nic.node)
-            if (
-                not channel.captured
-                == channel.landed
-                == channel.consumed
-                == receiver.expected
-                == receiver.consumed
-            ):
-                raise Violation(f"channel {nic} to node {target} is not quiescent")
+                raise ViolationError(f"{nic} resent {failover.resent_chunks} chunks at once")
 
 
-def _check_verdicts(world: World) -> None:
-    """A NIC is declared down only if it died; the last healthy NIC of a rail may be mistaken, as nobody is
-    left to tell.
+def check_verdicts(world: World) -> None:
+    """Say that a NIC is held for down only if it died, and up again only if it came back.
+
+    One kind of mistake is allowed: the last healthy NIC of a rail may be held for down, as nobody is left to tell.
+
+    Raises:
+        ViolationError: Naming the NIC.
     """
+    deaths, revivals = world.rails.deaths, world.rails.revivals
     for rank in world.ranks.values():
         for detection in rank.engine.detections:
             nic = detection.nic
-            healthy = [n for n in world.ranks if n.rail == nic.rail and n not in world.killed]
-            if detection.version % 2 and nic not in world.killed and len(healthy) > 1:
-                raise Violation(f"{rank.me} holds {nic} for down ({detection.cause}), but it never failed")
+            healthy = [other for other in world.ranks if other.rail == nic.rail and not deaths[other]]
+            if detection.version % 2 and not deaths[nic] and len(healthy) > 1:
+                raise ViolationError(f"{rank.me} holds {nic} for down ({detection.cause}), but it never failed")
+            if detection.version > 1 and deaths[nic] and not revivals[nic]:
+                raise ViolationError(f"{rank.me} holds {nic} for up again, but it never came back")
 
 
 def check_cut_off(world: World, victim: int) -> None:
-    """All NICs of a node died: whoever could not finish says so in time, names nodes, and its user's arrays
-    are untouched.
+    """All NICs of a node died: whoever could not finish says so in time, names nodes, and left the user's arrays alone.
 
     Raises:
-        Violation: Naming the invariant and the ranks.
+        ViolationError: Naming the invariant and the ranks.
     """
-    _check_verdicts(world)
-    limit_s = world.last_death_s + world.settings.isolation_timeout_s + 2
-    failed = [rank for rank in world.ranks.values() if rank.error is not None]
+    check_window(world)
+    check_verdicts(world)
+    limit_s = world.rails.last_death_s + world.settings.isolation_timeout_s + 2
     for rank in world.ranks.values():
-        if not rank.left and rank.error is None:
-            raise Violation(f"{rank.me} neither finished nor gave up by {world.now:.2f} s")
-    for rank in failed:
-        assert rank.error is not None
-        if rank.failed_at > limit_s:
-            raise Violation(f"{rank.me} gave up at {rank.failed_at:.2f} s, later than {limit_s:.2f} s")
-        if rank.error.kind is not ErrorKind.ISOLATED or "no answer by any route" not in rank.error.text:
-            raise Violation(f"{rank.me} gave up for another reason: {rank.error}")
-        if rank.completed < len(world.outputs):
-            untouched = world.outputs[rank.completed][world.rank_number(rank.me)]
-            if not (untouched == UNTOUCHED).all():
-                raise Violation(f"{rank.me} wrote into the user's array of a collective that failed")
-    inside = [rank for rank in failed if rank.me.node == victim]
-    outside = [rank for rank in failed if rank.me.node != victim]
-    if any(f"node {victim}" not in (rank.error.text if rank.error else "") for rank in outside):
-        raise Violation(f"a rank outside does not name node {victim}: {[r.error for r in outside]}")
+        if rank.error is not None:
+            _check_failed(rank, limit_s)
+        elif not rank.left:
+            raise ViolationError(f"{rank.me} neither finished nor gave up by {world.now:.2f} s")
+    outside = [rank for nic, rank in world.ranks.items() if rank.error and nic.node != victim]
+    inside = [rank for nic, rank in world.ranks.items() if rank.error and nic.node == victim]
+    for rank in outside:
+        if rank.error and f"node {victim}" not in rank.error.text:
+            raise ViolationError(f"{rank.me} does not name node {victim}: {rank.error.text}")
     if outside and not inside:
-        raise Violation("the ranks outside gave up, those on the cut-off node did not")
+        raise ViolationError("the ranks outside gave up, those on the node that was cut off did not")
+
+
+def _check_failed(rank: Rank, limit_s: float) -> None:
+    assert rank.error is not None
+    if rank.failed_at > limit_s:
+        raise ViolationError(f"{rank.me} gave up at {rank.failed_at:.2f} s, later than {limit_s:.2f} s")
+    if rank.error.kind is not ErrorKind.ISOLATED or "no answer by any route" not in rank.error.text:
+        raise ViolationError(f"{rank.me} gave up for another reason: {rank.error}")
+    untouched = rank.world.outputs[rank.completed : rank.completed + 1]
+    number = rank.world.rank_number(rank.me)
+    if any((arrays[number] != UNTOUCHED).any() for arrays in untouched):
+        raise ViolationError(f"{rank.me} wrote into the user's array of a collective that failed")

@@ -1,0 +1,67 @@
+"""A rank that dies of an exception takes the job down with its message, at once.
+
+Otherwise the others would wait for it, and MPI's own end would wait for them. The hooks act only while a
+communicator is open.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from r2cc_mpi.communicator import Communicator
+
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+
+
+class _Watch:
+    """The open communicators of this process and the exception hook that stood before ours."""
+
+    def __init__(self) -> None:
+        self.communicators: weakref.WeakSet[Communicator] = weakref.WeakSet()
+        self.previous: Hook | None = None
+        self.is_ending = False
+
+    def any_open(self) -> bool:
+        return not self.is_ending and any(communicator.is_open for communicator in self.communicators)
+
+    def on_exception(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        (self.previous or sys.__excepthook__)(kind, error, trace)
+        if self.any_open():
+            end_job()
+
+    def on_exit(self) -> None:
+        if self.any_open():
+            sys.stderr.write(
+                "r2cc: error: the program ends with a communicator open: close() it on every rank\n"
+            )
+            end_job()
+
+
+_watch = _Watch()
+
+
+def watch(communicator: Communicator) -> None:
+    """End the job if this process ends while the communicator is open."""
+    if _watch.previous is None:
+        _watch.previous = sys.excepthook
+        sys.excepthook = _watch.on_exception
+        atexit.register(_watch.on_exit)
+    _watch.communicators.add(communicator)
+
+
+def end_job() -> None:
+    """Abort MPI's world, after everything printed is out."""
+    from mpi4py import MPI
+
+    _watch.is_ending = True
+    sys.stdout.flush()
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(1)
