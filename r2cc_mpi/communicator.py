@@ -130,6 +130,7 @@ class Communicator:
         world = MPI.COMM_WORLD if comm is None else comm
         self.strategy = Strategy.parse(strategy)
         self.layout = _layout(world, nodes, rails)
+        _check_numbers(self.layout, rail_rate, isolation_timeout, failed)
         self.nic = self.layout.nic_of(world.rank)
         self.settings = Settings.for_rate(rail_rate, isolation_timeout)
         body_bytes = News.capacity(self.layout.nodes, self.layout.rails)
@@ -149,8 +150,6 @@ class Communicator:
         self._number = 0
         self._is_open = True
         self.last_report: CallReport | None = None
-        for nic in failed:
-            self.layout.rank_of(nic)
         self._engine.declare_down(list(failed), clock())
         if self.nic in failed:
             self.rail.die(late=False)
@@ -214,8 +213,8 @@ class Communicator:
     def settle(self) -> None:
         """Wait until the receivers have applied every chunk of every rank; collective.
 
-        A collective returns when its result is there; its last chunks may still be on their way to others, and
-        are then missing from :attr:`counters`.
+        A collective returns when its result is there; its last chunks may still be on their way to others,
+        and are then missing from :attr:`counters`.
 
         Raises:
             IncompleteCollectiveError: Some rank cannot be reached any more.
@@ -380,12 +379,20 @@ class Communicator:
         """
         if not self._is_open:
             return
+        try:
+            with self._driver.held():
+                self._engine.closing.ask()
+                self._engine.liveness.progress(clock())
+                self._driver.run_until(self._may_leave)
+        except R2ccError:
+            self.abandon()
+            raise
         self._is_open = False
-        with self._driver.held():
-            self._engine.closing.ask()
-            self._engine.liveness.progress(clock())
-            self._driver.run_until(self._may_leave)
-        self._free()
+        self._driver.stop()
+        self._rail.cancel_receives()
+        self._memory.free()
+        for one in (self._rail_comm, self._node_comm, self._host_comm, self._world):
+            one.Free()
 
     def _may_leave(self, now: float) -> bool:
         if self._engine.news.error is not None:
@@ -396,13 +403,6 @@ class Communicator:
     def is_open(self) -> bool:
         """Whether collectives may be called."""
         return self._is_open
-
-    def _free(self) -> None:
-        self._driver.stop()
-        self._rail.cancel_receives()
-        self._memory.free()
-        for one in (self._rail_comm, self._node_comm, self._host_comm, self._world):
-            one.Free()
 
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
@@ -454,6 +454,18 @@ def _layout(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layout
             )
         rails = sizes[0]
     return Layout.from_ranks(comm.size, rails=rails, nodes=nodes)
+
+
+def _check_numbers(
+    layout: Layout, rail_rate: float | None, isolation_timeout: float, failed: Collection[Nic]
+) -> None:
+    if rail_rate is not None and not rail_rate > 0:
+        raise UsageError(f"rail_rate is {rail_rate}; give bytes per second above zero, or None for no pacing")
+    if not isolation_timeout > 0:
+        raise UsageError(f"isolation_timeout is {isolation_timeout}; give seconds above zero")
+    for nic in failed:
+        if nic not in layout:
+            raise UsageError(f"failed names {nic}, but the layout has {layout}")
 
 
 def _fail_stop_text(nic: Nic) -> str:

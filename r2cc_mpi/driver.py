@@ -75,6 +75,7 @@ class Driver:
         self.hooks: list[Callable[[float], None]] = []
         """Called with the time on every poll, before messages are looked at; fault plans live here."""
         self._lock = threading.Lock()
+        self._caller_waits = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="r2cc-service", daemon=True)
 
@@ -113,7 +114,9 @@ class Driver:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Drive from the caller's thread: the service thread keeps away meanwhile."""
+        self._caller_waits = True
         with self._lock:
+            self._caller_waits = False
             yield
 
     def run_until(self, step: Callable[[float], bool]) -> None:
@@ -146,7 +149,7 @@ class Driver:
         while not self._stop.wait(SERVICE_INTERVAL_S):
             if self._lock.acquire(blocking=False):
                 try:
-                    while self.poll(clock()) and not self._stop.is_set():
+                    while self.poll(clock()) and not self._caller_waits and not self._stop.is_set():
                         pass
                 except BaseException as error:
                     self._on_fatal(error)

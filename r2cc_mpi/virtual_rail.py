@@ -108,32 +108,24 @@ class VirtualRail:
         if not self.is_dead:
             self._transmit(now)
         ready: list[Arrival] = []
-        if not self.is_dead and self._held_arrivals:
+        if not self.is_dead:
             ready, self._held_arrivals = self._held_arrivals, []
-            for arrival in ready:
-                self._count_received(arrival)
         for arrival, stamp in self._rail.poll():
-            if self.is_dead:
-                if self._late:
-                    self._held_arrivals.append(arrival)
-                else:
-                    self._forget(arrival)
-            elif arrival.message.buffer is None:
-                ready.append(arrival)
+            if self.is_dead and not self._late:
+                self._forget(arrival)
+            elif arrival.message.buffer is not None:
+                due = self._receive_time(arrival.message.header.length, stamp, now)
+                self._incoming.append((due, arrival))
+            elif self.is_dead:
+                self._held_arrivals.append(arrival)
             else:
-                self._incoming.append(
-                    (self._receive_time(arrival.message.header.length, stamp, now), arrival)
-                )
+                ready.append(arrival)
         while self._incoming and self._incoming[0][0] <= now and not self.is_dead:
             arrival = self._incoming.popleft()[1]
-            self._count_received(arrival)
+            header = arrival.message.header
+            self.counters.count(header.collective, received=header.length)
             ready.append(arrival)
         return ready
-
-    def _count_received(self, arrival: Arrival) -> None:
-        header = arrival.message.header
-        if arrival.message.buffer is not None:
-            self.counters.count(header.collective, received=header.length)
 
     def _receive_time(self, length: int, stamp: int, now: float) -> float:
         if self._rate is None:
@@ -159,8 +151,10 @@ class VirtualRail:
 
     def next_due(self) -> float | None:
         """Say when this rail next has something to do by itself, in seconds on the caller's clock."""
+        if self.is_dead:
+            return None
         times = [self._incoming[0][0]] if self._incoming else []
-        if self._outgoing and not self.is_dead:
+        if self._outgoing:
             queued_at, _, message = self._outgoing[0]
             times.append(max(queued_at, self._sending_free_at) + self._seconds(message.header.length))
         return min(times, default=None)

@@ -79,14 +79,13 @@ def predicted_s(
 def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[IterationRecord]:
     """Combine the ranks' views of each timed iteration.
 
-    An iteration in which health changed has no prediction: part of it ran under each.
+    An iteration in which a channel was repaired has no prediction: part of it ran before, part after.
     """
     strategy = Strategy.parse(options.strategy)
     size_of = [count * options.datatype.dtype.itemsize for count in options.counts]
     per_size = len(ranks[0].iterations) // len(size_of)
     records: list[IterationRecord] = []
     since = float("-inf")
-    down_before: set[tuple[int, int]] = set()
     for index in range(len(ranks[0].iterations)):
         views = [rank.iterations[index] for rank in ranks]
         until = max(view.ended_at for view in views)
@@ -95,8 +94,6 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
         down = {(node, rail) for view in views for node, rail in view.down}
         nics = [Nic(*pair) for pair in sorted(down)]
         failovers = tuple(_failovers(ranks, since, until))
-        steady = index == 0 or down == down_before
-        unchanged = steady and not failovers
         wrong = [view.wrong for view in views if view.wrong is not None]
         records.append(
             IterationRecord(
@@ -104,7 +101,7 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
                 network_s=max(view.network_s for view in views),
                 strategy=views[0].strategy,
                 predicted_s=predicted_s(options, size_of[index // per_size], strategy, nics)
-                if unchanged
+                if not failovers
                 else None,
                 wrong=sum(wrong) if wrong else None,
                 rail_bytes={
@@ -113,7 +110,7 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
                 failovers=failovers,
             )
         )
-        since, down_before = until, down
+        since = until
     return records
 
 

@@ -58,6 +58,7 @@ class Rank:
         self._clock_offset = world.random.uniform(0, 1e3)  # no two hosts' clocks agree
         self._poked = False
         self._mailbox: dict[int, int] = {}
+        self._last_hand_over: dict[tuple[int, bool], float] = {}
         self._closing = False
 
     @property
@@ -82,8 +83,10 @@ class Rank:
                 return False
             neighbour._mailbox[self.me.rail] = waiting + 1
             payload = message.buffer.payload[: message.header.length].copy()
-        delay_s = world.random.uniform(1e-4, 2e-3)
-        world.later(delay_s, neighbour.take_hand_over, self.me.rail, message, payload)
+        queue = (rail, message.buffer is not None)
+        ready_at = max(world.now + world.random.uniform(1e-4, 2e-3), self._last_hand_over.get(queue, 0.0) + 1e-9)
+        self._last_hand_over[queue] = ready_at
+        world.later(ready_at - world.now, neighbour.take_hand_over, self.me.rail, message, payload)
         return True
 
     def take_hand_over(self, rail: int, message: Message, payload: npt.NDArray[np.uint8] | None) -> None:

@@ -1,0 +1,153 @@
+"""Stand-ins for MPI and for what needs it, so that the parts around them are tested on an exact clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+
+from algorithms.nic import Hop, Nic
+from r2cc_mpi.layout import Layout
+from r2cc_mpi.mpi_rail import Arrival
+from r2cc_mpi.protocol.buffers import Buffer
+from r2cc_mpi.protocol.header import Header, Kind
+from r2cc_mpi.protocol.network import Message
+from r2cc_mpi.virtual_rail import Counters
+
+IN_PLACE = object()
+"""Stands for MPI.IN_PLACE."""
+
+
+def chunk(length, *, number=0, collective=1):
+    """Make a chunk of so many bytes from node 0 to node 1 over rail 0."""
+    header = Header(
+        Kind.DATA,
+        Nic(0, 0),
+        0,
+        (Hop(0, 1),),
+        sequence=number,
+        collective=collective,
+        length=length,
+    )
+    return Message(header, buffer=Buffer(length))
+
+
+def control(number=0):
+    """Make a control message from node 0 to node 1 over rail 0."""
+    return Message(Header(Kind.PING, Nic(0, 0), 0, (Hop(0, 1),), sequence=number))
+
+
+class FakeMpiRail:
+    """Stands for `MpiRail`: what is sent is at the peer at once; MPI completes sends when told to.
+
+    Attributes:
+        peer: Where messages go; None loses them.
+        sent: Everything sent, as (node, message, stamp).
+        returned: Buffers that were given back.
+    """
+
+    def __init__(self, node=0):
+        self.node = node
+        self.peer = None
+        self.sent = []
+        self.returned = []
+        self.completions = []
+        self.arrived = deque()
+
+    @property
+    def pending_sends(self):
+        """Sends not yet completed."""
+        return len(self.completions)
+
+    def send(self, node, message, stamp, completion=None):
+        """Deliver to the peer."""
+        self.sent.append((node, message, stamp))
+        if completion is not None:
+            self.completions.append(completion)
+        if self.peer is not None:
+            self.peer.arrived.append((Arrival(self.node, message), stamp))
+
+    def poll(self):
+        """Return what has arrived."""
+        arrived = list(self.arrived)
+        self.arrived.clear()
+        return arrived
+
+    def complete(self):
+        """Let MPI be done with all sends."""
+        for completion in self.completions:
+            completion()
+        self.completions = []
+
+    def give_back(self, buffer):
+        """Note a buffer that is not wanted."""
+        self.returned.append(buffer)
+
+
+class FakeRail:
+    """Stands for `VirtualRail`, as a fault plan sees it."""
+
+    def __init__(self):
+        self.factor = 1.0
+        self.is_dead = False
+        self.on_sent = None
+        self.log = []
+
+    def die(self, *, late):
+        """Note it."""
+        self.is_dead = True
+        self.log.append(("die", late))
+
+    def revive(self, now):
+        """Note it."""
+        self.is_dead = False
+        self.log.append(("revive", now))
+
+
+class FakeCommunicator:
+    """Stands for `Communicator` at one rank, all of whose peers are played by `others`.
+
+    Args:
+        nic: The NIC of the rank.
+        layout: Nodes and rails.
+        others: Gives what the other ranks contribute to a sum, from the rank's own array.
+    """
+
+    def __init__(self, nic=Nic(0, 0), layout=None, others=None):  # noqa: B008  (a NIC is a tuple)
+        self.nic = nic
+        self.layout = layout or Layout(2, 2)
+        self.others = others
+        self.rail = FakeRail()
+        self.counters = Counters()
+        self.landed_bytes = 0
+        self.hooks = []
+        self.events = []
+        self.calls = []
+        self.health = {one: SimpleNamespace(is_up=True) for one in self.layout}
+        self.last_report = None
+
+    def add_hook(self, hook):
+        """Keep a hook."""
+        self.hooks.append(hook)
+
+    def rail_event(self, *, up, now):
+        """Note an event."""
+        self.events.append((up, now))
+
+    def Barrier(self):
+        """Note a barrier."""
+        self.calls.append("barrier")
+
+    def Allreduce(self, send, receive):
+        """Add what the others contribute."""
+        mine = receive.copy() if send is IN_PLACE else send
+        self.calls.append("in place" if send is IN_PLACE else "two arrays")
+        receive[:] = mine + (0 if self.others is None else self.others(mine))
+        number = len(self.calls)
+        self.last_report = SimpleNamespace(number=number, time_s=0.5, network_s=0.25, strategy="ring")
+
+
+def words(count):
+    """Make shared 64-bit words."""
+    return memoryview(np.zeros(count, np.int64).data).cast("B").cast("q")

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r2cc_mpi import virtual_rail
+from r2cc_mpi.virtual_rail import VirtualRail, from_stamp, to_stamp
+from tests.r2cc_mpi.fakes import FakeMpiRail, chunk, control
+
+RATE = 1000.0  # so that a chunk of 1000 bytes takes one second
+
+
+@pytest.fixture
+def pair():
+    """Two NICs of one rail, that of node 0 and that of node 1, on one fake MPI."""
+    ends = FakeMpiRail(0), FakeMpiRail(1)
+    ends[0].peer, ends[1].peer = ends[1], ends[0]
+    return VirtualRail(ends[0], RATE), VirtualRail(ends[1], RATE)
+
+
+def numbers(arrivals):
+    """List which chunks or control messages arrived."""
+    return [arrival.message.header.sequence for arrival in arrivals]
+
+
+def times_of(rail):
+    """List the times, in seconds, at which chunks left."""
+    return [stamp / 1e6 for _, _, stamp in rail._rail.sent]
+
+
+def test_unpaced_rail_passes_at_once():
+    """Without a rate a chunk leaves and arrives at the very time it is given."""
+    ends = FakeMpiRail(0), FakeMpiRail(1)
+    ends[0].peer = ends[1]
+    source, target = VirtualRail(ends[0], None), VirtualRail(ends[1], None)
+    source.send(1, chunk(10**9), 5.0)
+    assert source.next_due() == 5
+    assert source.poll(5.0) == []
+    assert numbers(target.poll(5.0)) == [0]
+
+
+def test_chunks_leave_one_after_the_other(pair):
+    """Chunks leave at the rate, to the exact time, and not a moment earlier."""
+    source, target = pair
+    for number in range(3):
+        source.send(1, chunk(1000, number=number), 0.0)
+    arrived = {}
+    for tenth in range(1, 40):
+        now = tenth / 10
+        assert source.next_due() == (tenth + 9) // 10 if tenth <= 30 else source.next_due() is None
+        source.poll(now)
+        for number in numbers(target.poll(now)):
+            arrived[number] = now
+    assert times_of(source) == [1, 2, 3]
+    assert arrived == {0: 1, 1: 2, 2: 3}
+
+
+def test_late_process_does_not_stretch_time(pair):
+    """A process that looks late sends what was due, dated as if it had been in time."""
+    source, target = pair
+    for number in range(3):
+        source.send(1, chunk(1000, number=number), 0.0)
+    source.poll(10.0)
+    assert times_of(source) == [1, 2, 3]
+    assert numbers(target.poll(10.0)) == [0, 1, 2]
+
+
+def test_idle_time_banks_no_credit(pair):
+    """After a long pause the first chunk takes its full time again."""
+    source, _ = pair
+    source.send(1, chunk(1000), 0.0)
+    source.poll(1.0)
+    for number in (1, 2):
+        source.send(1, chunk(1000, number=number), 100.0)
+    source.poll(100.9)
+    assert times_of(source) == [1]
+    source.poll(200.0)
+    assert times_of(source) == [1, 101, 102]
+
+
+def test_slowed_rail_takes_longer(pair):
+    """At a tenth of the rate a chunk takes ten times as long; the factor counts when it leaves."""
+    source, _ = pair
+    source.factor = 0.1
+    source.send(1, chunk(1000), 0.0)
+    assert source.next_due() == 10
+    source.factor = 0.5
+    source.poll(10.0)
+    assert times_of(source) == [2]
+
+
+def test_slow_receiver_delays_arrival(pair):
+    """A slowed NIC also receives more slowly."""
+    source, target = pair
+    target.factor = 0.25
+    source.send(1, chunk(1000), 0.0)
+    source.poll(1.0)
+    assert target.poll(3.999) == []
+    assert target.next_due() == 4
+    assert numbers(target.poll(4.0)) == [0]
+
+
+def test_incast_shares_the_receive_rate():
+    """Two senders at full rate take twice as long to get everything into one NIC, whatever the order."""
+    receiver = FakeMpiRail(2)
+    target = VirtualRail(receiver, RATE)
+    for node in (0, 1):
+        end = FakeMpiRail(node)
+        end.peer = receiver
+        source = VirtualRail(end, RATE)
+        for number in range(2):
+            source.send(2, chunk(1000, number=10 * node + number), 0.0)
+        source.poll(2.0)
+    arrived = {now: numbers(target.poll(now)) for now in (0.5, 1.0, 2.0, 3.0, 3.9, 4.0, 5.0)}
+    assert arrived == {0.5: [], 1.0: [0], 2.0: [1], 3.0: [10], 3.9: [], 4.0: [11], 5.0: []}
+
+
+def test_directions_do_not_share_a_rate(pair):
+    """A NIC sends at full rate while it receives at full rate."""
+    one, other = pair
+    one.send(1, chunk(1000), 0.0)
+    other.send(0, chunk(1000, number=1), 0.0)
+    one.poll(1.0)
+    assert numbers(other.poll(1.0)) == [0]
+    assert numbers(one.poll(1.0)) == [1]
+
+
+def test_control_messages_overtake(pair):
+    """A control message does not wait behind chunks, and is not paced."""
+    source, target = pair
+    source.send(1, chunk(1000), 0.0)
+    source.send(1, control(7), 0.0)
+    assert numbers(target.poll(0.0)) == [7]
+
+
+def test_counters_are_exact(pair):
+    """Bytes and chunks are counted when they pass, by collective, and control messages apart."""
+    source, target = pair
+    for length, collective in ((1000, 1), (500, 2), (250, 2)):
+        source.send(1, chunk(length, collective=collective), 0.0)
+    source.send(1, control(), 0.0)
+    source.poll(1.5)
+    target.poll(1.25)
+    assert (source.counters.sent_bytes, source.counters.sent_chunks, source.counters.sent_controls) == (
+        1500,
+        2,
+        1,
+    )
+    assert source.counters.by_collective == {1: [1000, 0], 2: [500, 0]}
+    assert (target.counters.received_bytes, target.counters.by_collective) == (1000, {1: [0, 1000]})
+    source.poll(9.0)
+    target.poll(9.0)
+    assert target.counters.by_collective == {1: [0, 1000], 2: [0, 750]}
+    assert target.counters.sent_bytes == 0
+
+
+def test_counters_forget_the_oldest_collectives(pair, monkeypatch):
+    """Only the latest collectives are kept, so that a long job does not grow."""
+    monkeypatch.setattr(virtual_rail, "KEPT_COLLECTIVES", 2)
+    source, _ = pair
+    for collective in range(1, 5):
+        source.send(1, chunk(1, collective=collective), 0.0)
+    source.poll(1.0)
+    assert list(source.counters.by_collective) == [3, 4]
+    assert source.counters.sent_bytes == 4
+
+
+def test_buffer_is_pending_until_mpi_is_done(pair):
+    """A chunk's buffer counts as in use from the moment it is queued until MPI completes its send."""
+    source, _ = pair
+    message = chunk(1000)
+    source.send(1, message, 0.0)
+    assert (message.buffer.pending, source.is_idle) == (1, False)
+    source.poll(1.0)
+    assert (message.buffer.pending, source.is_idle) == (1, False)
+    source._rail.complete()
+    assert (message.buffer.pending, source.is_idle) == (0, True)
+
+
+def test_lossy_rail_forgets(pair):
+    """A NIC that dies lossy loses what it queued, what it was receiving, and all that is sent meanwhile."""
+    source, target = pair
+    first, queued = chunk(1000), chunk(1000, number=1)
+    source.send(1, first, 0.0)
+    source.send(1, queued, 0.0)
+    source.poll(1.0)
+    target.factor = 0.5  # so that the first chunk is still on its way in
+    assert target.poll(1.0) == []
+    source.die(late=False)
+    target.die(late=False)
+    assert queued.buffer.pending == 0
+    assert target._rail.returned == [first.buffer]
+    source.send(1, chunk(1000, number=2), 1.0)
+    source.send(1, control(3), 1.0)
+    source._rail.send(1, chunk(1000, number=4), 0)  # from a node that does not know yet
+    source._rail.send(1, control(5), 0)
+    assert target.poll(2.0) == []
+    assert len(target._rail.returned) == 2
+    source.revive(3.0)
+    target.revive(3.0)
+    assert source.poll(9.0) == []
+    assert target.poll(9.0) == []
+    assert (target.counters.received_bytes, source.next_due(), target.next_due()) == (0, None, None)
+
+
+def test_lossy_rail_works_again(pair):
+    """A NIC that came back sends and receives like a new one, without credit for the time it was down."""
+    source, target = pair
+    for end in pair:
+        end.die(late=False)
+        end.revive(50.0)
+    source.send(1, chunk(1000), 50.0)
+    source.poll(51.0)
+    assert times_of(source) == [51]
+    assert numbers(target.poll(51.0)) == [0]
+
+
+def test_late_rail_keeps_what_it_sends(pair):
+    """A NIC that dies late sends what was queued, and what was given to it meanwhile, once it is back."""
+    source, target = pair
+    source.send(1, chunk(1000), 0.0)
+    source.die(late=True)
+    source.send(1, chunk(1000, number=1), 2.0)
+    source.send(1, control(2), 2.0)
+    assert source.poll(20.0) == []
+    assert source._rail.sent == []
+    assert source.next_due() is None
+    source.revive(30.0)
+    source.poll(40.0)
+    assert numbers(target.poll(40.0)) == [2, 0, 1]
+    assert times_of(source) == [30, 31, 32]
+
+
+def test_late_rail_keeps_what_it_receives_in_order(pair):
+    """A NIC that dies late takes in what was on its way once it is back, in the order it was sent."""
+    source, target = pair
+    target.factor = 0.5
+    for number in range(3):
+        source.send(1, chunk(1000, number=number), 0.0)
+    source.poll(1.0)
+    assert target.poll(1.0) == []  # chunk 0 is half-way in
+    target.die(late=True)
+    source.poll(3.0)
+    source.send(1, control(9), 3.0)
+    assert target.poll(3.0) == []
+    assert target.next_due() is None
+    assert target.counters.received_bytes == 0
+    target.revive(20.0)
+    arrived = numbers(target.poll(20.0))
+    assert [number for number in arrived if number != 9] == [0, 1, 2]
+    assert 9 in arrived
+    assert target.counters.received_bytes == 3000
+
+
+def test_revival_of_a_living_rail_changes_nothing(pair):
+    """To revive a NIC that is not dead does not delay what it sends."""
+    source, _ = pair
+    source.send(1, chunk(1000), 0.0)
+    source.revive(50.0)
+    source.poll(60.0)
+    assert times_of(source) == [1]
+
+
+def test_fault_may_strike_between_two_chunks(pair):
+    """A rail that dies when a chunk has left sends nothing after it, even if more is due."""
+    source, target = pair
+    seen = []
+
+    def die(now):
+        seen.append(now)
+        if source.counters.sent_chunks == 2:
+            source.die(late=False)
+
+    source.on_sent = die
+    for number in range(4):
+        source.send(1, chunk(1000, number=number), 0.0)
+    source.poll(10.0)
+    assert numbers(target.poll(10.0)) == [0, 1]
+    assert seen == [10, 10]
+
+
+@given(st.integers(0, 10**12), st.integers(-1_700_000_000, 1_700_000_000))
+def test_stamps_survive_their_short_range(now_us, distance_us):
+    """A time within half an hour of now is read back to the microsecond, also where 32 bits wrap around."""
+    now, time_us = now_us / 1e6, now_us + distance_us
+    read = from_stamp(to_stamp(time_us / 1e6), now)
+    assert abs(read - time_us / 1e6) <= 2e-6
+
+
+def test_stamp_too_far_away_is_misread():
+    """A time more than 36 minutes away is read as another one: nothing on a rail is that old."""
+    assert from_stamp(to_stamp(3000.0), 0.0) < 0
