@@ -50,6 +50,8 @@ def check_arrays(send: object, receive: object, in_place: object) -> Arrays:
 def _flat(array: object, name: str) -> Array:
     if not isinstance(array, np.ndarray):
         raise UsageError(f"{name} is a {type(array).__name__}; pass a NumPy array")
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError(f"{name} is a masked array; pass its .data or .filled()")
     if not array.flags.c_contiguous:
         raise UsageError(f"{name} is not contiguous; pass numpy.ascontiguousarray({name})")
     if not array.dtype.isnative:
@@ -57,4 +59,4 @@ def _flat(array: object, name: str) -> Array:
             f"{name} is in foreign byte order; convert it with {name}.astype({name}.dtype.newbyteorder('='))"
         )
     dtype_code(array.dtype)
-    return array.reshape(-1)
+    return array.view(np.ndarray).reshape(-1)  # a matrix would stay two-dimensional

@@ -143,7 +143,7 @@ class Communicator:
         self._memory = SharedNode(self._node_comm, self._host_comm, self.settings.chunk_bytes, body_bytes)
         wire = RankWire()
         self._engine = Engine(self.nic, self.layout.nodes, self.layout.rails, wire, self.settings)
-        self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes)
+        self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes, self.settings.window)
         self.rail = VirtualRail(self._rail, rail_rate)
         """This rank's own rail, which can be slowed down or let die in an experiment."""
         self._driver = Driver(self._engine, self.rail, self._memory, wire, self._die)

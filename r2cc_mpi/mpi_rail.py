@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DATA_TAG = 1
 CONTROL_TAG = 2
-POSTED_CHUNKS = 8
+SPARE_CHUNKS = 4
+MOST_POSTED_CHUNKS = 64
 POSTED_CONTROLS = 16
 CANCEL_ATTEMPTS = 100
 CANCEL_PAUSE_S = 1e-3
@@ -44,10 +45,11 @@ class MpiRail:
         comm: The rail's communicator; ranks are node numbers. It is duplicated by the caller, for this use
             alone.
         pool: Buffers for chunks that arrive.
+        window: Chunks that each peer may have under way.
         body_bytes: Most bytes of a control message's body.
     """
 
-    def __init__(self, comm: MPI.Comm, pool: BufferPool, body_bytes: int) -> None:
+    def __init__(self, comm: MPI.Comm, pool: BufferPool, body_bytes: int, window: int) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
@@ -57,9 +59,14 @@ class MpiRail:
         self._receives: list[MPI.Request] = []
         self._buffers: list[Buffer | None] = []
         self._controls: list[np.ndarray[tuple[int], np.dtype[np.uint8]]] = []
-        self._statuses = [MPI.Status() for _ in range(POSTED_CHUNKS + POSTED_CONTROLS)]
+        # Open MPI holds a posted receive for every large message that is pending, also one from a dead link:
+        # with fewer receives than peers have chunks under way, a dead peer starves the live ones (measured).
+        chunks = min((comm.size - 1) * window + SPARE_CHUNKS, MOST_POSTED_CHUNKS)
+        self._posted = 0
+        self._posted_as: list[int] = []
+        self._statuses = [MPI.Status() for _ in range(chunks + POSTED_CONTROLS)]
         if comm.size > 1:
-            for _ in range(POSTED_CHUNKS):
+            for _ in range(chunks):
                 self._post_chunk(None)
             for _ in range(POSTED_CONTROLS):
                 self._post_control(None)
@@ -101,8 +108,9 @@ class MpiRail:
             indices = self._mpi.Request.Testsome(self._receives, self._statuses)
             if not indices:
                 break
-            for place, index in enumerate(indices):
-                arrived.append(self._take(index, self._statuses[place].Get_source()))
+            # Messages of a peer match receives in the order of posting, but Testsome lists them in any order.
+            places = sorted(range(len(indices)), key=lambda place: self._posted_as[indices[place]])
+            arrived += [self._take(indices[place], self._statuses[place].Get_source()) for place in places]
         return arrived
 
     def _take(self, index: int, node: int) -> tuple[Arrival, int]:
@@ -139,11 +147,14 @@ class MpiRail:
         buffer: Buffer | None,
         raw: np.ndarray[tuple[int], np.dtype[np.uint8]],
     ) -> None:
+        self._posted += 1
         if index is None:
+            self._posted_as.append(self._posted)
             self._receives.append(request)
             self._buffers.append(buffer)
             self._controls.append(raw)
         else:
+            self._posted_as[index] = self._posted
             self._receives[index], self._buffers[index], self._controls[index] = request, buffer, raw
 
     def _complete_sends(self) -> None:

@@ -53,9 +53,13 @@ class Close:
             self._news.add_closing(self._rank, Closing.ALL_DONE)
         return self._news.closing[self._rank] is not before
 
+    @property
+    def needs_nobody(self) -> bool:
+        """Whether this rank stays for the others' sake alone. It must not ask then: that would keep them."""
+        return self._news.closing[self._rank] is Closing.ALL_DONE
+
     def may_leave(self, now: float) -> bool:
         """Say whether this rank may stop serving."""
         if min(self._news.closing) is Closing.ALL_DONE:
             return True
-        all_done = self._news.closing[self._rank] is Closing.ALL_DONE
-        return all_done and now > self._heard_at + self._linger_s
+        return self.needs_nobody and now > self._heard_at + self._linger_s

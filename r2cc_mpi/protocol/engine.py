@@ -309,6 +309,8 @@ class Engine:
             self._learn([self.me], now, "echo", up=True)
         if self.closing.tick(now, consumed=all(c.is_consumed for c in self.senders.values())):
             self._flood_news()
+            if self.closing.needs_nobody:
+                self.liveness.rest()
 
     def _check_stall(self, channel: SendChannel, now: float) -> bool:
         """Ping the receiver of a channel that does not get on; say whether a chunk is overdue."""

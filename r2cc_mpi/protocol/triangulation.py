@@ -125,6 +125,8 @@ class Triangulation:
         Returns:
             NICs found dead, when the examination has just ended; else nothing.
         """
+        if not self._health.is_up(self._me):  # a NIC known to be dead can accuse nobody
+            self._suspects, self._peers = [], {}
         if self._suspects:
             return self._confirm(now)
         if not self._peers:
@@ -154,13 +156,14 @@ class Triangulation:
         return []
 
     def _confirm(self, now: float) -> list[Nic]:
-        """Wait for a witness to echo once more, after the suspects' counts were taken."""
-        echoed = [node for node, peer in self._peers.items() if peer.echoed]
-        if set(echoed) - set(self._suspects):
-            dead = [Nic(node, self._me.rail) for node in self._suspects if node not in echoed]
-            self._suspects, self._peers = [], {}
-            return dead
-        if now > self._confirming_since + self._probe_s:
-            self._suspects, self._peers = [], {}
-            self._examine(now)
+        """Wait for a witness to echo once more, after the suspects' counts were taken; a suspect that is only
+        slow gets a whole probe time to echo as well.
+        """
+        if now <= self._confirming_since + self._probe_s:
+            return []
+        echoed = {node for node, peer in self._peers.items() if peer.echoed}
+        suspects, self._suspects, self._peers = self._suspects, [], {}
+        if echoed - set(suspects):
+            return [Nic(node, self._me.rail) for node in suspects if node not in echoed]
+        self._examine(now)
         return []

@@ -10,6 +10,7 @@ from algorithms.nic import Nic
 from r2cc_mpi.protocol.news import ErrorKind
 
 if TYPE_CHECKING:
+    from r2cc_mpi.protocol.engine import Detection
     from tests.protocol.rank import Rank
     from tests.protocol.world import World
 
@@ -63,6 +64,7 @@ def check_lossless(world: World) -> None:
     _check_quiescent(world)
     check_window(world)
     check_verdicts(world)
+    check_calm(world)
 
 
 def _check_finished(world: World) -> None:
@@ -104,15 +106,43 @@ def check_verdicts(world: World) -> None:
     Raises:
         ViolationError: Naming the NIC.
     """
-    deaths, revivals = world.rails.deaths, world.rails.revivals
     for rank in world.ranks.values():
         for detection in rank.engine.detections:
-            nic = detection.nic
-            healthy = [other for other in world.ranks if other.rail == nic.rail and not deaths[other]]
-            if detection.version % 2 and not deaths[nic] and len(healthy) > 1:
-                raise ViolationError(f"{rank.me} holds {nic} for down ({detection.cause}), but it never failed")
-            if detection.version > 1 and deaths[nic] and not revivals[nic]:
-                raise ViolationError(f"{rank.me} holds {nic} for up again, but it never came back")
+            if detection.version % 2:
+                _check_accusation(rank, detection)
+            elif detection.nic == rank.me:
+                _check_comeback(rank, detection)
+
+
+def _check_accusation(rank: Rank, detection: Detection) -> None:
+    nic, deaths = detection.nic, rank.world.rails.deaths
+    healthy = [other for other in rank.world.ranks if other.rail == nic.rail and not deaths[other]]
+    if not deaths[nic] and len(healthy) > 1:
+        raise ViolationError(f"{rank.me} holds {nic} for down ({detection.cause}), but it never failed")
+
+
+def _check_comeback(rank: Rank, detection: Detection) -> None:
+    nic, rails = detection.nic, rank.world.rails
+    if rails.deaths[nic] and not rails.revivals[nic]:
+        # A NIC that was accused by mistake may have proved itself just before it died.
+        damping_s = rank.world.settings.damping_s * 2.0 ** (detection.version // 2)
+        if rank.world_time(detection.at) > rails.died_at[nic] + damping_s + 0.1:
+            raise ViolationError(f"{rank.me} holds itself for up again, but it never came back")
+
+
+def check_calm(world: World) -> None:
+    """Say that deaths which were announced cost no waiting: no rank had to ask whether the others are still there.
+
+    A chunk that found no room at a relay may cost a stall, and is no mistake.
+
+    Raises:
+        ViolationError: Naming the ranks that asked.
+    """
+    engines = [rank.engine for rank in world.ranks.values()]
+    if world.scenario.is_calm and not any(engine.network.dropped_chunks for engine in engines):
+        asked = [str(engine.me) for engine in engines if engine.liveness._number]
+        if asked:
+            raise ViolationError(f"nothing was amiss, but some ranks stalled or answered: {', '.join(asked)}")
 
 
 def check_cut_off(world: World, victim: int) -> None:

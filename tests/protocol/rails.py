@@ -39,7 +39,8 @@ class SimulatedRails:
         dead: NICs that are dead now.
         deaths: How often each NIC has died.
         revivals: How often each NIC has come back.
-        last_death_s: When a NIC died for the last time.
+        died_at: When each NIC died for the last time, seconds.
+        last_death_s: When any NIC died for the last time, seconds.
         chunks: How many chunks a NIC has sent, by (NIC, collective).
     """
 
@@ -48,6 +49,7 @@ class SimulatedRails:
         self.dead: set[Nic] = set()
         self.deaths: Counter[Nic] = Counter()
         self.revivals: Counter[Nic] = Counter()
+        self.died_at: dict[Nic, float] = {}
         self.last_death_s = 0.0
         self.chunks: Counter[tuple[Nic, int]] = Counter()
         self._late: set[Nic] = set()
@@ -115,7 +117,7 @@ class SimulatedRails:
             return
         self.dead.add(nic)
         self.deaths[nic] += 1
-        self.last_death_s = world.now
+        self.died_at[nic] = self.last_death_s = world.now
         (self._late.add if fault.late else self._late.discard)(nic)
         world.note(f"{nic} dies: {fault}")
         if fault.announced:

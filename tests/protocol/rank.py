@@ -66,6 +66,10 @@ class Rank:
         """The time on this rank's own clock, seconds."""
         return self.world.now + self._clock_offset
 
+    def world_time(self, at: float) -> float:
+        """Translate a time on this rank's clock."""
+        return at - self._clock_offset
+
     # The wire, and what comes from it.
 
     def send_rail(self, node: int, message: Message) -> None:

@@ -59,7 +59,7 @@ class Scenario:
         naps: Processes that do not run for a while.
         mailbox_slots: Chunks that wait between two ranks of a node at most.
         schedule: Writes the allreduce for a number of nodes.
-        time_limit_s: A run that lasts longer hangs.
+        patience_s: A run that is not over so long after the last disturbance hangs, seconds.
     """
 
     nodes: int
@@ -70,12 +70,17 @@ class Scenario:
     naps: tuple[Nap, ...] = ()
     mailbox_slots: int = 4
     schedule: Callable[[int], Schedule] = ring_allreduce
-    time_limit_s: float = 60.0
+    patience_s: float = 10.0
 
     @property
     def nics(self) -> list[Nic]:
         """All NICs, node by node."""
         return [Nic(node, rail) for node in range(self.nodes) for rail in range(self.rails)]
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether every death is announced and nothing else disturbs: then nobody should ever have to ask."""
+        return not self.slow and not self.naps and all(fault.announced for fault in self.faults)
 
 
 def star_allreduce(nodes: int) -> Schedule:

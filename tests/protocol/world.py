@@ -65,6 +65,7 @@ class World:
         self.rails = SimulatedRails(self)
         self.ranks = {nic: Rank(self, nic) for nic in scenario.nics}
         self.running = len(self.ranks)
+        self._last_nap_ends_s = max((nap.at_s + nap.length_s for nap in scenario.naps), default=0.0)
 
     def rank_number(self, nic: Nic) -> int:
         """World rank of a NIC's owner."""
@@ -102,6 +103,9 @@ class World:
         if self.trace is not None:
             self.trace(self.now, line)
 
+    def _last_disturbance_s(self) -> float:
+        return max(self._last_nap_ends_s, self.rails.last_death_s)
+
     def run(self) -> None:
         """Run until every process has left or failed, or the time is up."""
         for rank in self.ranks.values():
@@ -110,7 +114,7 @@ class World:
         for nap in self.scenario.naps:
             self.later(nap.at_s, self.ranks[nap.nic].sleep, nap.length_s)
         faults = sorted(self.scenario.faults, key=lambda fault: fault.at_event, reverse=True)
-        while self.running and self.now < self.scenario.time_limit_s:
+        while self.running and self.now < self._last_disturbance_s() + self.scenario.patience_s:
             while faults and self.events >= faults[-1].at_event:
                 self.rails.kill(faults.pop())
             self.now, _, action, arguments = heapq.heappop(self._queue)

@@ -124,7 +124,7 @@ class FakeCommunicator:
         self.hooks = []
         self.events = []
         self.calls = []
-        self.health = {one: SimpleNamespace(is_up=True) for one in self.layout}
+        self.excluded = []
         self.last_report = None
 
     def add_hook(self, hook):
@@ -145,7 +145,9 @@ class FakeCommunicator:
         self.calls.append("in place" if send is IN_PLACE else "two arrays")
         receive[:] = mine + (0 if self.others is None else self.others(mine))
         number = len(self.calls)
-        self.last_report = SimpleNamespace(number=number, time_s=0.5, network_s=0.25, strategy="ring")
+        self.last_report = SimpleNamespace(
+            number=number, time_s=0.5, network_s=0.25, strategy="ring", excluded=self.excluded
+        )
 
 
 def words(count):

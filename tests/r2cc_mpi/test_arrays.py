@@ -37,7 +37,7 @@ def test_any_shape(shape):
 
 
 def test_subclasses_are_seen_as_plain_arrays():
-    """A matrix, which cannot be flat, and a memory map are taken as the arrays they are."""
+    """A matrix, which cannot be flat, is taken as the array it is."""
     matrix = np.zeros((2, 3), np.float32).view(np.matrix)
     arrays = check_arrays(IN_PLACE, matrix, IN_PLACE)
     assert (type(arrays.receive), arrays.receive.shape) == (np.ndarray, (6,))
@@ -47,7 +47,7 @@ def test_subclasses_are_seen_as_plain_arrays():
 
 def test_masked_arrays_are_refused():
     """A masked array has elements that do not count, which a sum over ranks cannot respect."""
-    with pytest.raises(UsageError, match="recvbuf is a masked array; pass its .data or .filled()"):
+    with pytest.raises(UsageError, match=r"recvbuf is a masked array; pass its \.data"):
         check_arrays(IN_PLACE, np.ma.masked_array(np.zeros(3), [0, 1, 0]), IN_PLACE)
 
 
@@ -103,7 +103,7 @@ def test_overlap_is_refused():
     memory = np.zeros(8)
     for send, receive in ((memory, memory), (memory[:5], memory[3:])):
         with pytest.raises(UsageError, match="sendbuf and recvbuf overlap; pass MPI.IN_PLACE"):
-            check_arrays(send, receive[: len(send)] if len(send) < len(receive) else receive, IN_PLACE)
+            check_arrays(send, receive, IN_PLACE)
     assert len(check_arrays(memory[:4], memory[4:], IN_PLACE).send) == 4
 
 
