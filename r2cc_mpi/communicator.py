@@ -149,6 +149,7 @@ class Communicator:
         self._driver = Driver(self._engine, self.rail, self._memory, wire, self._die)
         self._number = 0
         self._is_open = True
+        self._has_raised = False
         self.last_report: CallReport | None = None
         self._engine.declare_down(list(failed), clock())
         if self.nic in failed:
@@ -228,8 +229,7 @@ class Communicator:
         self.Barrier()
 
     def _is_settled(self, _now: float) -> bool:
-        if self._engine.news.error is not None:
-            raise _exception(self._engine.news.error)
+        self._raise_error()
         return all(channel.is_consumed for channel in self._engine.senders.values())
 
     def _run(self, collective: Collective, count: int, arrays: Arrays) -> None:
@@ -242,7 +242,6 @@ class Communicator:
         chunk_elements = self.settings.chunk_bytes // dtype.itemsize
         layout = self.layout
         operations = operations_bound(len(arrays.send), layout.nodes, layout.rails, chunk_elements)
-        self._make_room(arrays.send.nbytes, operations)
         call = Call(
             self._number,
             arrays.send,
@@ -251,12 +250,13 @@ class Communicator:
             self._planner(len(arrays.send), chunk_elements),
         )
         with self._driver.held():
-            executor = Executor(self._engine, self._memory, call)
             earlier_failovers = len(self._engine.hot_repair.failovers)
             self._engine.liveness.progress(began_at)
             if layout.rank_of(self.nic) == 0:
                 self._engine.lead(self._number, signature)
             try:
+                self._make_room(signature, arrays.send.nbytes, operations)
+                executor = Executor(self._engine, self._memory, call)
                 self._driver.run_until(lambda now: self._step(executor, signature, now))
             finally:
                 self._engine.liveness.rest()
@@ -273,12 +273,16 @@ class Communicator:
             failovers,
         )
 
-    def _make_room(self, buffer_bytes: int, operations: int) -> None:
+    def _make_room(self, signature: Signature, buffer_bytes: int, operations: int) -> None:
+        """Grow the shared memory. All ranks of the host must do it together, so all must want the same."""
+        if self._memory.has_room(buffer_bytes, operations):
+            return
+        self._driver.run_until(lambda _: self._is_announced(signature))
+        self._driver.run_until(lambda _: self._memory.everyone_came() or not self._is_announced(signature))
         try:
             self._memory.ensure(buffer_bytes, operations)
         except MachineError as short:
-            with self._driver.held():
-                self._engine.give_up(ErrorKind.MACHINE, f"node {self.nic.node}: {short}")
+            self._engine.give_up(ErrorKind.MACHINE, f"node {self.nic.node}: {short}")
             raise
 
     def _planner(self, count: int, chunk_elements: int) -> Callable[[Start], NodePlan]:
@@ -300,14 +304,24 @@ class Communicator:
             engine.pump()
         if executor.is_complete:
             return True
+        self._is_announced(signature)
+        return False
+
+    def _is_announced(self, signature: Signature) -> bool:
+        """Say whether this call's START is known; raise what ends the call."""
+        engine = self._engine
         start = engine.start_of(self._number)
         if start is not None and start.signature != signature:
             engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature))
         if self.strategy is Strategy.RING and (down := engine.health.down()):
             engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]))
-        if engine.news.error is not None:
-            raise _exception(engine.news.error)
-        return False
+        self._raise_error()
+        return start is not None
+
+    def _raise_error(self) -> None:
+        if self._engine.news.error is not None:
+            self._has_raised = True
+            raise _exception(self._engine.news.error)
 
     def _mismatch(self, leader: Signature, mine: Signature) -> str:
         names = Signature._fields
@@ -372,11 +386,13 @@ class Communicator:
     def close(self) -> None:
         """Serve until every rank is done, then free everything.
 
-        Collective; calling it again has no effect.
+        Collective; calling it again has no effect. After an error that this rank was told of it only frees.
 
         Raises:
             IncompleteCollectiveError: Some rank cannot be reached any more.
         """
+        if self._has_raised:
+            self.abandon()
         if not self._is_open:
             return
         try:
@@ -395,8 +411,7 @@ class Communicator:
             one.Free()
 
     def _may_leave(self, now: float) -> bool:
-        if self._engine.news.error is not None:
-            raise _exception(self._engine.news.error)
+        self._raise_error()
         return self._engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
 
     @property
@@ -407,14 +422,14 @@ class Communicator:
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Serves a little longer, so that the others hear why. Collective over the node's ranks, which all learn
+        Serves a little longer, so that the others hear why. Collective over the ranks of a host, which all learn
         of the error.
         """
         if self._is_open:
             self._is_open = False
             until = clock() + self.settings.stall_s
             with self._driver.held():
-                self._driver.run_until(lambda now: now > until)
+                self._driver.run_until(lambda now: now > until and self._memory.everyone_came())
             self._driver.stop()
             self._rail.cancel_receives()
             self._memory.free()

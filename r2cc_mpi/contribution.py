@@ -1,7 +1,7 @@
 """The node's ranks add up their own arrays in the node buffer while the network already runs.
 
-The buffer is cut into blocks: each node's section of the ring, one stripe per rail, each stripe in pieces of
-about a MiB. A rank walks over the sections in the order in which its node first needs them, in a section over
+The buffer is cut into blocks: each node's section of the ring, one stripe per rail, each stripe in small
+pieces. A rank walks over the sections in the order in which its node first needs them, in a section over
 the pieces, and for each piece over the stripes: its own rail's block first, then the one its predecessor has
 just finished, and so on around. The first rank to reach a block writes it, the others add. So nobody waits
 except for its predecessor, one counter per rank says everything, and a block that is complete can be sent
@@ -14,7 +14,10 @@ from dataclasses import dataclass
 
 from algorithms.schedule import element
 
-PIECE_BYTES = 1 << 20
+PIECE_BYTES = 256 * 1024
+"""Small, so that the first piece is soon complete and the network begins; ranks may have to take turns on a
+core.
+"""
 
 
 @dataclass(frozen=True)

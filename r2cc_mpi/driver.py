@@ -8,6 +8,7 @@ a little longer each time.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,6 +139,7 @@ class Driver:
 
     def _rest(self, idle: int) -> None:
         if idle == 0:
+            os.sched_yield()  # ranks often outnumber cores, and another one may be next in a chain
             return
         sleep_s = min(SHORTEST_SLEEP_S * 2.0 ** min(idle, 8), LONGEST_SLEEP_S)
         due = self.rail.next_due()

@@ -142,6 +142,7 @@ class Job:
     def warm_up(self, iterations: int) -> None:
         """Run untimed iterations."""
         for number in range(iterations):
+            self._prepare_all(-1 - number, in_place=False)
             self._call(-1 - number, in_place=False)
 
     def iterate(self, number: int, *, in_place: bool, check: bool, corrupt: bool) -> Iteration:
@@ -153,7 +154,8 @@ class Job:
             check: Whether to compare every element.
             corrupt: Whether to spoil one element before.
         """
-        self._comm.Barrier()
+        self._prepare_all(number, in_place=in_place)
+        self._comm.Barrier()  # after the preparation, whose length differs from rank to rank
         self._faults.begin(number, self._expected_bytes, clock())
         self._call(number, in_place=in_place)
         self._faults.end()
@@ -171,9 +173,6 @@ class Job:
     def _call(self, number: int, *, in_place: bool) -> None:
         from mpi4py import MPI
 
-        self._prepare(self.result, number, in_place=in_place)
-        if not in_place:
-            self._data.fill(self._send, number)
         try:
             self._comm.Allreduce(MPI.IN_PLACE if in_place else self._send, self.result)
         except IncompleteCollectiveError as error:
@@ -182,6 +181,11 @@ class Job:
             if not np.array_equal(expected, self.result):
                 raise WrongResultError(f"{error}; and the user's array was written to") from error
             raise
+
+    def _prepare_all(self, number: int, *, in_place: bool) -> None:
+        self._prepare(self.result, number, in_place=in_place)
+        if not in_place:
+            self._data.fill(self._send, number)
 
     def _prepare(self, array: Array, number: int, *, in_place: bool) -> None:
         """Write what the result array holds before the call: the input, or what no sum is equal to."""

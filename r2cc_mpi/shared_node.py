@@ -55,6 +55,7 @@ class SharedNode:
         self.finished = self._words[self._rails : 2 * self._rails]
         self.copied = self._words[2 * self._rails : 3 * self._rails]
         self._data_window: MPI.Win | None = None
+        self._meeting: MPI.Request | None = None
         self.buffer = np.empty(0, np.uint8)
         self.done = memoryview(b"").cast("B")
 
@@ -80,6 +81,18 @@ class SharedNode:
     def has_room(self, buffer_bytes: int, operations: int) -> bool:
         """Say whether a call fits into what is there."""
         return buffer_bytes <= len(self.buffer) and operations <= len(self.done)
+
+    def everyone_came(self) -> bool:
+        """Say whether all ranks of this host have come here; the first question announces this rank.
+
+        What follows blocks inside MPI until all have come, so a rank asks first, and can turn back.
+        """
+        if self._meeting is None:
+            self._meeting = self._host.Ibarrier()
+        if not self._meeting.Test():
+            return False
+        self._meeting = None
+        return True
 
     def ensure(self, buffer_bytes: int, operations: int) -> None:
         """Make room for a call; all ranks of the host call it alike. Frees and allocates only to grow.

@@ -122,8 +122,10 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
         fired = [at for rank in ranks for fault_nic, at in rank.fired if fault_nic == nic]
         failed_at = max((at for at in fired if at <= max(move.at for move in moves)), default=None)
         known = [k for rank in ranks for k in rank.known if k.nic == nic and since < k.at <= until]
-        # A rank that learned of failure and return at once has moved its channels all the same.
-        first = min(known, key=lambda k: k.at, default=Known(nic, moves[0].at, "news"))
+        # News comes from somewhere, though a rank that was not running for a moment may date it too early. A rank that
+        # learned of failure and return at once has moved its channels all the same.
+        origins = [k for k in known if k.cause != "news"] or known
+        first = min(origins, key=lambda k: k.at, default=Known(nic, moves[0].at, "news"))
         both_ends_at = max([move.at for move in moves] + [first.at])
         paths = [
             describe_route(move.source, move.route) if move.route else f"node {move.source} has none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -67,7 +68,7 @@ def run(options: RunOptions) -> int:
         ended = Verdict(error.exit_code, str(error))
         if world.rank == 0:
             _print([verdict_line(ended)])
-            _write(options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
+            _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
         return error.exit_code
 
 
@@ -85,7 +86,8 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
                 iterations.append(
                     job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt)
                 )
-    _save(comm, options, job)
+    if options.output is not None:
+        _do_together(comm, lambda: _save(comm, options, job))
     comm.settle()
     ranks = [_read(record) for record in all_gather(comm, _record(comm, faults, iterations))]
     records = iteration_records(options, ranks)
@@ -97,8 +99,9 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
             lines += iteration_table(records, affected_nodes(options.layout, records, declared))
             lines += failover_lines(records)
         _print([*lines, verdict_line(ended)])
-        report = Report(options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
-        _write(options, report)
+    report = Report(options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
+    if options.json is not None:
+        _do_together(comm, lambda: _write(comm.layout.rank_of(comm.nic), options, report))
     return ended.exit_code
 
 
@@ -123,16 +126,21 @@ def _job(comm: Communicator, faults: FaultRunner, options: RunOptions, count: in
 
 
 def _save(comm: Communicator, options: RunOptions, job: Job) -> None:
-    """Write the results; a rank that cannot tells all others, so that every rank fails alike."""
-    if options.output is None or options.input is None:
-        return
+    assert options.output is not None
+    assert options.input is not None
+    save_result(options.output, comm.layout.rank_of(comm.nic), job.result.reshape(options.input.shape))
+
+
+def _do_together(comm: Communicator, write: Callable[[], None]) -> None:
+    """Let every rank write something; one that cannot tells all others, so that every rank fails alike."""
     problem = ""
     try:
-        save_result(options.output, comm.layout.rank_of(comm.nic), job.result.reshape(options.input.shape))
+        write()
     except R2ccError as error:
         problem = str(error)
     problems = [text for text in all_gather(comm, problem) if text]
     if problems:
+        comm.close()
         raise UsageError(problems[0])
 
 
@@ -177,8 +185,8 @@ def _about(options: RunOptions) -> list[str]:
     ]
 
 
-def _write(options: RunOptions, report: Report) -> None:
-    if options.json is not None:
+def _write(rank: int, options: RunOptions, report: Report) -> None:
+    if rank == 0 and options.json is not None:
         write_json(to_json(report), options.json)
 
 
