@@ -1,7 +1,7 @@
 """Failures that a user asks for: what the text of `--fail`, `--slow` and `--recover` means.
 
-    --fail     NODE:RAIL[@WHEN]       the rail of that node dies; without WHEN it is declared failed from the
-    start --slow     NODE:RAIL=F[@WHEN]     it runs at fraction F of its rate; without WHEN from the start
+    --fail     NODE:RAIL[@WHEN]       the rail of that node dies; without WHEN it is down from the start
+    --slow     NODE:RAIL=F[@WHEN]     it runs at fraction F of its rate; without WHEN from the start
     --recover  NODE:RAIL@WHEN         it works again
 
 WHEN is `[iter=I,]P%` (P per cent of the rail's bytes of timed iteration I have passed), `[iter=I,]chunk=C`

@@ -73,11 +73,6 @@ def dtype_code(dtype: np.dtype[np.generic]) -> int:
     raise UsageError(f"cannot reduce elements of type {dtype}; use one of {names}")
 
 
-def down_nics(versions: Sequence[int], rails: int) -> list[Nic]:
-    """List the NICs that a health vector holds for down."""
-    return [Nic(*divmod(index, rails)) for index, version in enumerate(versions) if version % 2]
-
-
 def in_force(asked: Strategy, down: Sequence[Nic]) -> Strategy:
     """Say which strategy runs, given what is down."""
     if asked is Strategy.AUTO:

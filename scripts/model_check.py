@@ -65,7 +65,8 @@ def check_model(size: str, rate: str) -> None:
     failover = iterations[hit - 1]["failovers"][0]
     print(
         f"# the iteration that was hit: {iterations[hit - 1]['time_s'] / ring_s:.3f} of the healthy model, "
-        f"{failover['resent_bytes']} bytes resent, known at both ends after {failover['detected_s'] * 1e3:.1f} ms"
+        f"{failover['resent_bytes']} bytes resent, "
+        f"known at both ends after {failover['detected_s'] * 1e3:.1f} ms"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
@@ -67,8 +67,11 @@ class RankRecord:
 def predicted_s(
     options: RunOptions, size_bytes: int, strategy: Strategy, down: Sequence[Nic]
 ) -> float | None:
-    """Say what the cost model expects of the network phase, in seconds; None when rails are not paced."""
-    if options.rail_rate_bytes_per_s is None:
+    """Say what the cost model expects of the network phase, in seconds.
+
+    None when rails are not paced, or one of them is slowed down: the model knows one rate.
+    """
+    if options.rail_rate_bytes_per_s is None or any(fault.factor for fault in options.faults):
         return None
     layout = options.layout
     dead = down if in_force(strategy, down) is Strategy.HOT_REPAIR else ()
@@ -122,8 +125,8 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
         fired = [at for rank in ranks for fault_nic, at in rank.fired if fault_nic == nic]
         failed_at = max((at for at in fired if at <= max(move.at for move in moves)), default=None)
         known = [k for rank in ranks for k in rank.known if k.nic == nic and since < k.at <= until]
-        # News comes from somewhere, though a rank that was not running for a moment may date it too early. A rank that
-        # learned of failure and return at once has moved its channels all the same.
+        # News comes from somewhere, though a rank that was not running for a moment may date it too early. A
+        # rank that learned of failure and return at once has moved its channels all the same.
         origins = [k for k in known if k.cause != "news"] or known
         first = min(origins, key=lambda k: k.at, default=Known(nic, moves[0].at, "news"))
         both_ends_at = max([move.at for move in moves] + [first.at])
@@ -175,15 +178,18 @@ def verdict(
         return Verdict(
             3, f"{', '.join(missed)} did not hit a running collective, so the run proves nothing about it"
         )
-    checked = "every element exact on every rank" if options.check else "results not checked (-c 0)"
+    checked = "every element exact on every rank"
+    if options.input is not None and options.datatype.dtype.kind == "f":
+        checked = "every element on every rank equal to NumPy's sum but for rounding"
+    if not options.check:
+        checked = "results not checked (-c 0)"
     failures = sum(len(one.failovers) for one in iterations)
     repaired = f", {failures} failure{'s' if failures != 1 else ''} repaired in flight" if failures else ""
     return Verdict(0, f"{len(iterations)} iterations, {checked}{repaired}")
 
 
-def affected_nodes(
-    layout: Layout, iterations: Sequence[IterationRecord], declared: Sequence[Nic]
-) -> list[Nic]:
-    """List the NICs of all nodes that lost one, for the table."""
-    nodes = {record.node for one in iterations for record in one.failovers} | {nic.node for nic in declared}
+def affected_nodes(layout: Layout, iterations: Sequence[IterationRecord], named: Iterable[Nic]) -> list[Nic]:
+    """List the NICs of all nodes that lost one or whose NIC a fault names, for the table."""
+    nodes = {record.node for one in iterations for record in one.failovers}
+    nodes |= {nic.node for nic in named}
     return [nic for nic in layout if nic.node in nodes]

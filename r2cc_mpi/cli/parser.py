@@ -40,7 +40,7 @@ def _add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Run a collective on MPI ranks: inside mpiexec or srun; alone, it starts mpiexec.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="example:\n"
-        "  r2cc run allreduce --nodes 3 --rails 3 --rail-rate 50MB/s -b 16M -n 10 --fail 1:1@iter=3,40%",
+        "  r2cc run allreduce --nodes 3 --rails 3 --rail-rate 20MB/s -b 16M -n 10 --fail 1:1@iter=3,40%",
         allow_abbrev=False,
     )
     run.add_argument("collective", metavar="COLLECTIVE", help="allreduce")
@@ -74,7 +74,7 @@ def _add_layout(run: Parser) -> None:
 def _add_faults(run: Parser) -> None:
     group = run.add_argument_group(
         "failures",
-        "WHEN is [iter=I,]P%% of the rail's bytes in timed iteration I, [iter=I,]chunk=C, or Ts: T seconds\n"
+        "WHEN is [iter=I,]P% of the rail's bytes in timed iteration I, [iter=I,]chunk=C, or Ts: T seconds\n"
         "after the first timed iteration began; I and C count from 1, and I is 1 if not given",
     )
     add = group.add_argument

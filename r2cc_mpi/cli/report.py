@@ -7,7 +7,7 @@ are printed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from algorithms.nic import Nic
 
@@ -33,8 +33,8 @@ class FailoverRecord:
         node: The node that lost it.
         rail: Its rail.
         cause: How it became known, in a few words.
-        detected_s: Seconds from the failure until a rank knew, or None if the moment of the failure is not
-            known.
+        detected_s: Seconds from the failure until both ends knew and had moved their channels, or None if the
+            moment of the failure is not known.
         resent_bytes: Bytes that were sent again because they had not landed.
         path: The route taken instead.
     """
@@ -136,7 +136,6 @@ class Report:
         sizes: The rows, in the order they ran.
         iterations: Timed iterations of all sizes, in the order they ran.
         verdict: How it ended.
-        notes: Further lines for people, without the leading `#`.
     """
 
     nodes: int
@@ -144,7 +143,6 @@ class Report:
     sizes: tuple[SizeRecord, ...]
     iterations: tuple[IterationRecord, ...]
     verdict: Verdict
-    notes: tuple[str, ...] = field(default=())
 
 
 def algorithm_bandwidth(size_bytes: int, time_s: float) -> float:

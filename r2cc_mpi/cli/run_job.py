@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -49,7 +50,7 @@ def run(options: RunOptions) -> int:
         raise UsageError(
             f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started"
         )
-    declared = _declared(options)
+
     comm = Communicator(
         world,
         nodes=options.layout.nodes,
@@ -57,22 +58,22 @@ def run(options: RunOptions) -> int:
         rail_rate=options.rail_rate_bytes_per_s,
         strategy=options.strategy,
         isolation_timeout=options.isolation_timeout_s,
-        failed=declared,
+        failed=_declared(options),
     )
     if world.rank == 0:
-        _print(_about(options))
+        _print(options, _about(options))
     try:
         with comm:
-            return _measure(comm, options, declared)
+            return _measure(comm, options)
     except IncompleteCollectiveError as error:
         ended = Verdict(error.exit_code, str(error))
         if world.rank == 0:
-            _print([verdict_line(ended)])
+            _print(options, [verdict_line(ended)])
             _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
         return error.exit_code
 
 
-def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> int:
+def _measure(comm: Communicator, options: RunOptions) -> int:
     faults = FaultRunner(comm, options.faults)
     iterations: list[Iteration] = []
     for count in options.counts:
@@ -82,7 +83,7 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
         # tell another one.
         for in_place in [False] if options.faults else [False, True]:
             for number in range(1, options.iterations + 1):
-                corrupt = options.corrupt == number and comm.layout.rank_of(comm.nic) == 0
+                corrupt = options.corrupt == number and not in_place and comm.layout.rank_of(comm.nic) == 0
                 iterations.append(
                     job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt)
                 )
@@ -96,9 +97,11 @@ def _measure(comm: Communicator, options: RunOptions, declared: list[Nic]) -> in
     if comm.layout.rank_of(comm.nic) == 0:
         lines = [*header(), *(row(size) for size in sizes), *footer(sizes)]
         if options.faults:
-            lines += iteration_table(records, affected_nodes(options.layout, records, declared))
+            lines += iteration_table(
+                records, affected_nodes(options.layout, records, {fault.nic for fault in options.faults})
+            )
             lines += failover_lines(records)
-        _print([*lines, verdict_line(ended)])
+        _print(options, [*lines, verdict_line(ended)])
     report = Report(options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
     if options.json is not None:
         _do_together(comm, lambda: _write(comm.layout.rank_of(comm.nic), options, report))
@@ -190,5 +193,7 @@ def _write(rank: int, options: RunOptions, report: Report) -> None:
         write_json(to_json(report), options.json)
 
 
-def _print(lines: list[str]) -> None:
-    print("\n".join(lines), flush=True)
+def _print(options: RunOptions, lines: list[str]) -> None:
+    """Print for people; beside JSON on standard output they read standard error."""
+    stream = sys.stderr if options.json == "-" else sys.stdout
+    print("\n".join(lines), file=stream, flush=True)

@@ -83,11 +83,3 @@ def format_size(size_bytes: int) -> str:
         if size_bytes and size_bytes % _BINARY[prefix] == 0:
             return f"{size_bytes // _BINARY[prefix]}{prefix.upper()}"
     return str(size_bytes)
-
-
-def format_rate(rate_bytes_per_s: float) -> str:
-    """Write a rate with the largest power of 1000 below it: `50MB/s`, `1.5GB/s`."""
-    for prefix in ("T", "G", "M", "k"):
-        if rate_bytes_per_s >= _DECIMAL[prefix.lower()]:
-            return f"{rate_bytes_per_s / _DECIMAL[prefix.lower()]:.6g}{prefix}B/s"
-    return f"{rate_bytes_per_s:.6g}B/s"
