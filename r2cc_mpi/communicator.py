@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,9 @@ from r2cc_mpi.virtual_rail import Counters, VirtualRail
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+SERIALS = 1 << 28
+"""Communicators that follow each other are told apart by a random number below this."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,10 @@ class Communicator:
         self._memory = SharedNode(self._node_comm, self._host_comm, self.settings.chunk_bytes, body_bytes)
         wire = RankWire()
         self._engine = Engine(self.nic, self.layout.nodes, self.layout.rails, wire, self.settings)
-        self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes, self.settings.window)
-        self.rail = VirtualRail(self._rail, rail_rate)
+        serial = self._world.bcast(random.randrange(SERIALS))
+        self._rail = MpiRail(self._rail_comm, self._engine.pool, body_bytes, self.settings.window, serial)
+        one_host = self._host_comm.size == self._world.size
+        self.rail = VirtualRail(self._rail, rail_rate, common_clock=one_host)
         """This rank's own rail, which can be slowed down or let die in an experiment."""
         self._driver = Driver(self._engine, self.rail, self._memory, wire, self._die)
         self._number = 0
@@ -422,8 +428,8 @@ class Communicator:
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Serves a little longer, so that the others hear why. Collective over the ranks of a host, which all learn
-        of the error.
+        Serves a little longer, so that the others hear why. Collective over the ranks of a host, which all
+        learn of the error.
         """
         if self._is_open:
             self._is_open = False

@@ -97,15 +97,19 @@ class Executor:
         self.network_ended_at: float | None = None
         self.is_complete = False
 
+    @property
+    def has_result(self) -> bool:
+        """Whether the result is being copied out: whatever fails from now on, this call must complete."""
+        return self._copied > 0
+
     def step(self, now: float) -> bool:
         """Do what can be done now; say whether there was anything."""
         if self.is_complete:
             return False
-        progress = self._contribute()
         if self._plan is None:
-            progress |= self._begin(now)
-        else:
-            progress |= self._apply_landed() | self._capture(now)
+            # Not earlier: the others use what this rank contributes, and it may ask for something else.
+            return self._begin(now)
+        progress = self._contribute() | self._apply_landed() | self._capture(now)
         return progress | self._finish(now)
 
     def _contribute(self) -> bool:
@@ -132,7 +136,7 @@ class Executor:
 
     def _begin(self, now: float) -> bool:
         start = self._engine.start_of(self._call.number)
-        if start is None:
+        if start is None or start.signature != self._call.signature:
             return False
         self._engine.enter(start, now)
         plan = self._plan = self._call.plan(start)

@@ -20,8 +20,8 @@ from r2cc_mpi.protocol.network import Message
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-DATA_TAG = 1
-CONTROL_TAG = 2
+LEAST_TAGS = 32767
+"""Every MPI has so many."""
 SPARE_CHUNKS = 4
 MOST_POSTED_CHUNKS = 64
 POSTED_CONTROLS = 16
@@ -47,13 +47,18 @@ class MpiRail:
         pool: Buffers for chunks that arrive.
         window: Chunks that each peer may have under way.
         body_bytes: Most bytes of a control message's body.
+        serial: A number that earlier communicators had not: MPI gives a new one the identity of one that was
+            freed, and with it the messages that were still under way there.
     """
 
-    def __init__(self, comm: MPI.Comm, pool: BufferPool, body_bytes: int, window: int) -> None:
+    def __init__(self, comm: MPI.Comm, pool: BufferPool, body_bytes: int, window: int, serial: int) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self._comm, self._pool, self._body_bytes = comm, pool, body_bytes
+        tags = int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or LEAST_TAGS)
+        self._data_tag = 2 * (serial % (tags // 2))
+        self._control_tag = self._data_tag + 1
         self._sends: list[MPI.Request] = []
         self._completions: list[Completion | None] = []
         self._receives: list[MPI.Request] = []
@@ -89,10 +94,10 @@ class MpiRail:
         if message.buffer is not None:
             message.buffer.raw[:HEADER_BYTES] = np.frombuffer(header, np.uint8)
             raw = message.buffer.raw[: HEADER_BYTES + message.header.length]
-            request = self._comm.Isend([raw, self._mpi.BYTE], node, DATA_TAG)
+            request = self._comm.Isend([raw, self._mpi.BYTE], node, self._data_tag)
         else:
             # MPI reads the bytes in place; the request keeps them alive.
-            request = self._comm.Isend([header + message.body, self._mpi.BYTE], node, CONTROL_TAG)
+            request = self._comm.Isend([header + message.body, self._mpi.BYTE], node, self._control_tag)
         self._sends.append(request)
         self._completions.append(completion)
 
@@ -128,7 +133,7 @@ class MpiRail:
 
     def _post_chunk(self, index: int | None) -> None:
         buffer = self._pool.take()
-        request = self._comm.Irecv([buffer.raw, self._mpi.BYTE], self._mpi.ANY_SOURCE, DATA_TAG)
+        request = self._comm.Irecv([buffer.raw, self._mpi.BYTE], self._mpi.ANY_SOURCE, self._data_tag)
         self._keep(index, request, buffer, buffer.raw)
 
     def _post_control(self, index: int | None) -> None:
@@ -137,7 +142,7 @@ class MpiRail:
             if index is not None
             else np.empty(HEADER_BYTES + self._body_bytes, np.uint8)
         )
-        request = self._comm.Irecv([raw, self._mpi.BYTE], self._mpi.ANY_SOURCE, CONTROL_TAG)
+        request = self._comm.Irecv([raw, self._mpi.BYTE], self._mpi.ANY_SOURCE, self._control_tag)
         self._keep(index, request, None, raw)
 
     def _keep(

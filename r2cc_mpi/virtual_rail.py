@@ -63,13 +63,21 @@ class VirtualRail:
     Args:
         rail: The MPI rail underneath.
         rate_bytes_per_s: Rate in each direction, or None for unpaced.
+        common_clock: Whether all ranks are on one host. Otherwise their clocks cannot be compared, and a
+            chunk counts as sent when it arrives.
         on_sent: Called with the time after every chunk that left, for faults that wait for a number of bytes.
     """
 
     def __init__(
-        self, rail: MpiRail, rate_bytes_per_s: float | None, on_sent: Callable[[float], None] | None = None
+        self,
+        rail: MpiRail,
+        rate_bytes_per_s: float | None,
+        *,
+        common_clock: bool = True,
+        on_sent: Callable[[float], None] | None = None,
     ) -> None:
-        self._rail, self._rate, self.on_sent = rail, rate_bytes_per_s, on_sent
+        self._rail, self._rate, self._common_clock = rail, rate_bytes_per_s, common_clock
+        self.on_sent = on_sent
         self.counters = Counters()
         self.factor = 1.0
         self.is_dead = False
@@ -130,7 +138,8 @@ class VirtualRail:
     def _receive_time(self, length: int, stamp: int, now: float) -> float:
         if self._rate is None:
             return now
-        first_byte = from_stamp(stamp, now) - self._seconds(length)
+        last_byte = from_stamp(stamp, now) if self._common_clock else now
+        first_byte = last_byte - self._seconds(length)
         self._receiving_free_at = max(self._receiving_free_at, first_byte) + self._seconds(length)
         return self._receiving_free_at
 

@@ -131,14 +131,20 @@ class Triangulation:
             return self._confirm(now)
         if not self._peers:
             return []
+        self._ask_again(now)
+        undecided = any(not peer.is_dead() and not peer.is_alive() for peer in self._peers.values())
+        if undecided and now < self._started_at + 3 * self._probe_s:
+            return []
+        return self._conclude(now, undecided=undecided)
+
+    def _ask_again(self, now: float) -> None:
         if now >= self._asked_at + self._probe_s / 4:
             self._asked_at = now
             for node, peer in self._peers.items():
                 if not peer.echoed and len(peer.counts) < 2 and now >= peer.counted_at + self._probe_s:
                     self._ask(node)
-        undecided = [p for p in self._peers.values() if not p.is_dead() and not p.is_alive()]
-        if undecided and now < self._started_at + 3 * self._probe_s:
-            return []
+
+    def _conclude(self, now: float, *, undecided: bool) -> list[Nic]:
         peers, self._peers = self._peers, {}
         dead = [node for node, peer in peers.items() if peer.is_dead()]
         if not dead:
@@ -156,8 +162,9 @@ class Triangulation:
         return []
 
     def _confirm(self, now: float) -> list[Nic]:
-        """Wait for a witness to echo once more, after the suspects' counts were taken; a suspect that is only
-        slow gets a whole probe time to echo as well.
+        """Wait for a witness to echo once more, after the suspects' counts were taken.
+
+        A suspect that is only slow gets a whole probe time to echo as well.
         """
         if now <= self._confirming_since + self._probe_s:
             return []
