@@ -55,7 +55,7 @@ class Call:
 
     Attributes:
         number: Number of the collective, from 1.
-        send: The rank's own array, flat.
+        send: The rank's own array, flat, of at least one element.
         receive: Where the result goes, flat; may be the same memory.
         signature: What every rank must ask for alike.
         plan: Makes the node's plan from the agreed START.
@@ -75,9 +75,15 @@ class Executor:
         engine: The rank's engine.
         memory: The node's shared memory.
         call: What to do.
+
+    Raises:
+        ValueError: The array is empty.
     """
 
     def __init__(self, engine: Engine, memory: NodeMemory, call: Call) -> None:
+        if not len(call.send):
+            # The leader could complete it without the others and run ahead of what NEWS remembers.
+            raise ValueError(f"collective {call.number} is empty; let it reduce one element, which keeps ranks in step")
         self._engine, self._memory, self._call = engine, memory, call
         self._me: Nic = engine.me
         self._count = len(call.send)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from r2cc_mpi.communicator import Communicator
+
+LAST_WORDS_S = 0.5
+"""How long the launcher gets to pass on what was printed; at an abort it drops the rest."""
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
@@ -28,7 +32,7 @@ class _Watch:
         self.is_ending = False
 
     def any_open(self) -> bool:
-        return not self.is_ending and any(communicator.is_open for communicator in self.communicators)
+        return any(communicator.is_open for communicator in self.communicators)
 
     def on_exception(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -39,9 +43,10 @@ class _Watch:
 
     def on_exit(self) -> None:
         if self.any_open():
-            sys.stderr.write(
-                "r2cc: error: the program ends with a communicator open: close() it on every rank\n"
-            )
+            if not self.is_ending:
+                sys.stderr.write(
+                    "r2cc: error: the program ends with a communicator open: close() it on every rank\n"
+                )
             end_job()
 
 
@@ -58,10 +63,15 @@ def watch(communicator: Communicator) -> None:
 
 
 def end_job() -> None:
-    """Abort MPI's world, after everything printed is out."""
+    """Abort MPI's world, after everything printed is out.
+
+    The service thread and the main thread may both come here; neither may go on, since the end of the process
+    ends the other.
+    """
     from mpi4py import MPI
 
     _watch.is_ending = True
     sys.stdout.flush()
     sys.stderr.flush()
+    time.sleep(LAST_WORDS_S)
     MPI.COMM_WORLD.Abort(1)

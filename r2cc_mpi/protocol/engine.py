@@ -197,7 +197,7 @@ class Engine:
             self.network.reply(header, Header(Kind.ECHO, self.me, self.me.rail, sequence=header.sequence))
         elif header.kind is Kind.ECHO:
             self._triangulation.echo(header)
-            self._recovery.echo(now)
+            self._recovery.echo(header, now)
         elif header.kind is Kind.ASK:
             self._asked.append((now, header))
         elif header.kind is Kind.ANSWER:

@@ -139,6 +139,8 @@ class News:
 
         Two ranks may give up at the same moment; the smaller (kind, text) wins on every rank.
         """
+        # Cut here and not on the wire, so that all ranks show and compare the same text.
+        error = error._replace(text=error.text.encode()[:MAX_ERROR_TEXT].decode(errors="ignore"))
         if self.error is not None and self.error <= error:
             return False
         self.error = error
@@ -153,7 +155,7 @@ class News:
             parts = [vector.pack(*self.health.versions), bytes(self.closing), bytes([len(self.starts)])]
             for start in self.starts.values():
                 parts += [_ENTRY.pack(start.number, *start.signature), vector.pack(*start.versions)]
-            text = self.error.text.encode()[:MAX_ERROR_TEXT] if self.error else b""
+            text = self.error.text.encode() if self.error else b""
             parts += [_ERROR.pack(self.error.kind if self.error else 0, len(text)), text]
             self._packed = b"".join(parts)
         return self._packed

@@ -13,6 +13,8 @@ from r2cc_mpi.protocol.health import HealthTable
 from r2cc_mpi.protocol.network import Message, Network
 
 MAX_DAMPING_DOUBLINGS = 10
+FIRST_NUMBER = 1 << 32
+"""Probes are numbered from here on, so that their echoes are not taken for those of an examination."""
 
 
 class Recovery:
@@ -33,16 +35,19 @@ class Recovery:
         self._interval_s, self._damping_s = interval_s, damping_s
         self._probed_at = float("-inf")
         self._echoed_at: float | None = None
+        self._number = self._first_valid = FIRST_NUMBER
         self.carrier = True
         """What the rail itself reports; while it reports no carrier there is nothing to probe."""
 
     def lost_again(self) -> None:
-        """Note that the NIC was reported down: an earlier echo proves nothing any more."""
+        """Note that the NIC was reported down: the echo of an earlier probe proves nothing any more."""
         self._echoed_at = None
+        self._first_valid = self._number + 1
 
-    def echo(self, now: float) -> None:
+    def echo(self, header: Header, now: float) -> None:
         """Take in an ECHO that came over this NIC."""
-        if not self._health.is_up(self._me) and self._echoed_at is None:
+        is_proof = not self._health.is_up(self._me) and header.sequence >= self._first_valid
+        if is_proof and self._echoed_at is None:
             self._echoed_at = now
 
     def tick(self, now: float) -> bool:
@@ -58,8 +63,10 @@ class Recovery:
             return now >= self._echoed_at + self._damping_s * 2.0 ** min(flaps, MAX_DAMPING_DOUBLINGS)
         if now >= self._probed_at + self._interval_s:
             self._probed_at = now
+            self._number += 1
             for node in range(self._health.nodes):
                 if node != self._me.node:
                     route = (Hop(self._me.rail, node),)
-                    self._network.send(Message(Header(Kind.PROBE, self._me, self._me.rail, route)))
+                    probe = Header(Kind.PROBE, self._me, self._me.rail, route, sequence=self._number)
+                    self._network.send(Message(probe))
         return False

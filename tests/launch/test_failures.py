@@ -67,7 +67,7 @@ def test_healthy_run_and_declared_failure_carry_exact_bytes():
 
 
 def test_silent_failure_is_found_by_probing():
-    """A black hole is found and repaired, though nothing announced it; the third node tells which end it is."""
+    """A black hole is found and repaired, though nothing announced it; the third node tells which end."""
     ended = run(*THREE_BY_TWO, "-n", "3", "--fail", "1:0@iter=2,20%", "--silent")
     check_passed(ended, iterations=3)
     (failover,) = ended.failovers
@@ -77,7 +77,9 @@ def test_silent_failure_is_found_by_probing():
     check_rail_bytes(ended.iterations[2], Layout(3, 2), [Nic(1, 0)], COUNT, 4)
 
 
-@pytest.mark.parametrize("how", [["--late"], ["--late", "--silent"], []], ids=["late", "late, silent", "lossy"])
+@pytest.mark.parametrize(
+    "how", [["--late"], ["--late", "--silent"], []], ids=["late", "late, silent", "lossy"]
+)
 def test_rail_that_comes_back_is_used_again(how):
     """What was in flight arrives late without harm, and the rail carries its share again in the end."""
     ended = run(*THREE_BY_TWO, "-n", "40", "--fail", "1:0@iter=2,20%", "--recover", "1:0@iter=4,10%", *how)

@@ -50,7 +50,8 @@ def check_channels(rank: Rank) -> None:
         actual = (receiver.consumed, receiver.expected, receiver.consumed + window)
         if sorted(actual) != list(actual):
             raise ViolationError(f"{rank.me}: channel to node {target} has landed {actual}")
-        if sender.consumed > receiver.consumed or sender.landed > receiver.expected > sender.captured:
+        mistaken = sender.consumed > receiver.consumed or sender.landed > receiver.expected
+        if mistaken or receiver.expected > sender.captured:
             raise ViolationError(f"{rank.me}: channel to node {target} believes {believed}, true is {actual}")
 
 
@@ -99,7 +100,7 @@ def check_window(world: World) -> None:
 
 
 def check_verdicts(world: World) -> None:
-    """Say that a NIC is held for down only if it died, and up again only if it came back.
+    """Say that a NIC is held for down only if it died, and up again only if it came back, after the damping time.
 
     One kind of mistake is allowed: the last healthy NIC of a rail may be held for down, as nobody is left to tell.
 
@@ -107,11 +108,14 @@ def check_verdicts(world: World) -> None:
         ViolationError: Naming the NIC.
     """
     for rank in world.ranks.values():
+        held_down_since = 0.0
         for detection in rank.engine.detections:
             if detection.version % 2:
                 _check_accusation(rank, detection)
-            elif detection.nic == rank.me:
-                _check_comeback(rank, detection)
+            if detection.nic == rank.me:
+                if detection.version % 2 == 0:
+                    _check_comeback(rank, detection, held_down_since)
+                held_down_since = detection.at
 
 
 def _check_accusation(rank: Rank, detection: Detection) -> None:
@@ -121,13 +125,16 @@ def _check_accusation(rank: Rank, detection: Detection) -> None:
         raise ViolationError(f"{rank.me} holds {nic} for down ({detection.cause}), but it never failed")
 
 
-def _check_comeback(rank: Rank, detection: Detection) -> None:
-    nic, rails = detection.nic, rank.world.rails
-    if rails.deaths[nic] and not rails.revivals[nic]:
-        # A NIC that was accused by mistake may have proved itself just before it died.
-        damping_s = rank.world.settings.damping_s * 2.0 ** (detection.version // 2)
-        if rank.world_time(detection.at) > rails.died_at[nic] + damping_s + 0.1:
-            raise ViolationError(f"{rank.me} holds itself for up again, but it never came back")
+def _check_comeback(rank: Rank, detection: Detection, held_down_since: float) -> None:
+    world = rank.world
+    damping_s = world.settings.damping_s * 2.0 ** (detection.version // 2 - 1)
+    if detection.at < held_down_since + damping_s:
+        raise ViolationError(f"{rank.me} did not wait {damping_s} s before it held itself for up again")
+    # The NIC may have proved itself, and died while its owner waited to see whether it would flap.
+    raised_at = rank.world_time(detection.at)
+    dead_since = world.rails.dead_since(rank.me, raised_at)
+    if dead_since is not None and raised_at > dead_since + damping_s + 0.1:
+        raise ViolationError(f"{rank.me} held itself for up again, but was dead since {dead_since:.2f} s")
 
 
 def check_calm(world: World) -> None:

@@ -7,7 +7,7 @@ real NIC would.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,26 +32,32 @@ class Flight(NamedTuple):
     deaths: tuple[int, int]
 
 
+class SentChunk(NamedTuple):
+    """When a NIC sent a chunk of which collective."""
+
+    at: float
+    nic: Nic
+    collective: int
+
+
 class SimulatedRails:
     """All NICs of the cluster, and what is in flight between them.
 
     Attributes:
         dead: NICs that are dead now.
         deaths: How often each NIC has died.
-        revivals: How often each NIC has come back.
-        died_at: When each NIC died for the last time, seconds.
+        history: When each NIC died and came back, seconds, alternating.
         last_death_s: When any NIC died for the last time, seconds.
-        chunks: How many chunks a NIC has sent, by (NIC, collective).
+        chunks: All chunks that were sent.
     """
 
     def __init__(self, world: World) -> None:
         self._world, self._random = world, world.random
         self.dead: set[Nic] = set()
         self.deaths: Counter[Nic] = Counter()
-        self.revivals: Counter[Nic] = Counter()
-        self.died_at: dict[Nic, float] = {}
+        self.history: defaultdict[Nic, list[float]] = defaultdict(list)
         self.last_death_s = 0.0
-        self.chunks: Counter[tuple[Nic, int]] = Counter()
+        self.chunks: list[SentChunk] = []
         self._late: set[Nic] = set()
         self._held: list[Flight] = []
         self._last_arrival: dict[tuple[Nic, Nic, bool], float] = {}
@@ -70,7 +76,7 @@ class SimulatedRails:
         if message.buffer is not None:
             message.buffer.pending += 1
             message.buffer.raw[:HEADER_BYTES] = np.frombuffer(pack(message.header), np.uint8)
-            self.chunks[source, message.header.collective] += 1
+            self.chunks.append(SentChunk(world.now, source, message.header.collective))
         flight = Flight(source, target, message, (self.deaths[source], self.deaths[target]))
         self._note("sends", flight)
         world.later(arrival - world.now, self._arrive, flight)
@@ -110,6 +116,11 @@ class SimulatedRails:
         self._note("delivers", flight)
         rank.arrived_by_rail(source.node, Message(header, message.body, copy))
 
+    def dead_since(self, nic: Nic, at_s: float) -> float | None:
+        """Say since when a NIC was dead at a certain time; None if it was not."""
+        before = [time_s for time_s in self.history[nic] if time_s <= at_s]
+        return before[-1] if len(before) % 2 else None
+
     def kill(self, fault: Fault) -> None:
         """Let a NIC die."""
         nic, world = fault.nic, self._world
@@ -117,7 +128,9 @@ class SimulatedRails:
             return
         self.dead.add(nic)
         self.deaths[nic] += 1
-        self.died_at[nic] = self.last_death_s = world.now
+        self.history[nic].append(world.now)
+        self.last_death_s = world.now
+        world.disturbed(world.now)
         (self._late.add if fault.late else self._late.discard)(nic)
         world.note(f"{nic} dies: {fault}")
         if fault.announced:
@@ -128,7 +141,7 @@ class SimulatedRails:
     def _revive(self, fault: Fault) -> None:
         nic, world = fault.nic, self._world
         self.dead.discard(nic)
-        self.revivals[nic] += 1
+        self.history[nic].append(world.now)
         world.note(f"{nic} comes back")
         if fault.announced:
             world.later(self._random.uniform(3e-3, 5e-3), world.ranks[nic].rail_event, "up")

@@ -131,6 +131,12 @@ class Rank:
             return True
         return False
 
+    def call_later(self, delay_s: float) -> None:
+        """Let the user's program go on for a while before the next call."""
+        pause_s = self.world.scenario.pauses.get((self.me, self.completed + 1), 0.0)
+        self.world.disturbed(self.world.now + delay_s + pause_s)
+        self.world.later(delay_s + pause_s, self.call_next)
+
     def call_next(self) -> None:
         """Make the next collective call, or close."""
         if self.left or self.error or self.postpone(self.call_next):
@@ -166,20 +172,30 @@ class Rank:
         now, engine = self.now, self.engine
         engine.tick(now)
         engine.pump()
-        moved = False
-        while self.executor is not None and self.error is None and self.executor.step(now):
-            moved = True
-            engine.liveness.progress(now)
-            engine.pump()
-            if self.executor.is_complete:
-                self._complete()
+        moved = self._step(now)
         check_channels(self)
-        if engine.news.error and self.error is None and (self.executor is not None or self._closing):
+        if engine.news.error and self.error is None and (self._closing or self._is_waiting()):
             self._fail(engine.news.error)
         if self._closing and self.error is None and engine.closing.may_leave(now):
             self._leave()
         if moved:
-            self._poke_neighbours()
+            self._poke_node()
+
+    def _step(self, now: float) -> bool:
+        """Let the executor do some steps, as many as happen to be between two events."""
+        moved = False
+        for _ in range(self.world.random.choice([1, 2, 50])):
+            if self.executor is None or self.error or not self.executor.step(now):
+                break
+            moved = True
+            self.engine.liveness.progress(now)
+            self.engine.pump()
+            if self.executor.is_complete:
+                self._complete()
+        return moved
+
+    def _is_waiting(self) -> bool:
+        return self.executor is not None and not self.executor.has_result
 
     def _complete(self) -> None:
         self.completed += 1
@@ -187,7 +203,7 @@ class Rank:
         self.engine.liveness.rest()
         self.world.note(f"{self.me} has completed collective {self.completed}")
         check_result(self, self.completed)
-        self.world.later(self.world.random.choice([0.0, 0.001, 0.3]), self.call_next)
+        self.call_later(self.world.random.choice([0.0, 0.001, 0.3]))
 
     def _fail(self, error: ErrorFact) -> None:
         self.error, self.failed_at = error, self.world.now
@@ -205,9 +221,10 @@ class Rank:
         self.world.running -= 1
         self.world.note(f"{self.me} leaves")
 
-    def _poke_neighbours(self) -> None:
+    def _poke_node(self) -> None:
+        """Let the node's ranks see what has changed in their memory, and this one go on."""
         for rail in range(self.world.scenario.rails):
             neighbour = self.world.ranks[Nic(self.me.node, rail)]
-            if neighbour is not self and not neighbour._poked:
+            if not neighbour._poked:
                 neighbour._poked = True
                 self.world.later(self.world.random.uniform(1e-5, 5e-4), neighbour.poke)

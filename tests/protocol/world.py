@@ -17,13 +17,14 @@ from r2cc_mpi.executor import Call
 from r2cc_mpi.plan import NodePlan, plan_node
 from r2cc_mpi.protocol.news import Signature, Start
 from r2cc_mpi.protocol.settings import Settings
-from tests.protocol.invariants import UNTOUCHED
+from tests.protocol.invariants import UNTOUCHED, ViolationError
 from tests.protocol.rails import SimulatedRails
 from tests.protocol.rank import Rank, SimulatedNode
 from tests.protocol.scenarios import Scenario
 
 SETTINGS = Settings(window=3, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=6.0)
 ITEM_BYTES = 8
+EVENT_LIMIT = 40_000
 
 
 
@@ -65,7 +66,7 @@ class World:
         self.rails = SimulatedRails(self)
         self.ranks = {nic: Rank(self, nic) for nic in scenario.nics}
         self.running = len(self.ranks)
-        self._last_nap_ends_s = max((nap.at_s + nap.length_s for nap in scenario.naps), default=0.0)
+        self._patient_until_s = scenario.patience_s
 
     def rank_number(self, nic: Nic) -> int:
         """World rank of a NIC's owner."""
@@ -103,20 +104,24 @@ class World:
         if self.trace is not None:
             self.trace(self.now, line)
 
-    def _last_disturbance_s(self) -> float:
-        return max(self._last_nap_ends_s, self.rails.last_death_s)
+    def disturbed(self, until_s: float) -> None:
+        """Note that something disturbs the run, at the latest at a certain time."""
+        self._patient_until_s = max(self._patient_until_s, until_s + self.scenario.patience_s)
 
     def run(self) -> None:
         """Run until every process has left or failed, or the time is up."""
         for rank in self.ranks.values():
-            self.later(self.random.uniform(0, 5e-3), rank.call_next)
+            rank.call_later(self.random.uniform(0, 5e-3))
             self.later(self.random.uniform(0, 0.05), rank.tick)
         for nap in self.scenario.naps:
+            self.disturbed(nap.at_s + nap.length_s)
             self.later(nap.at_s, self.ranks[nap.nic].sleep, nap.length_s)
         faults = sorted(self.scenario.faults, key=lambda fault: fault.at_event, reverse=True)
-        while self.running and self.now < self._last_disturbance_s() + self.scenario.patience_s:
+        while self.running and self.now < self._patient_until_s:
             while faults and self.events >= faults[-1].at_event:
                 self.rails.kill(faults.pop())
+            if self.events == EVENT_LIMIT:
+                raise ViolationError(f"{EVENT_LIMIT} events by {self.now:.2f} s: messages multiply without end")
             self.now, _, action, arguments = heapq.heappop(self._queue)
             self.events += 1
             action(*arguments)

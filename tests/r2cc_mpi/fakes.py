@@ -53,7 +53,7 @@ class FakeMpiRail:
         self.sent = []
         self.returned = []
         self.completions = []
-        self.arrived = deque()
+        self.arrived: deque[tuple[Arrival, int]] = deque()
 
     @property
     def pending_sends(self):

@@ -33,8 +33,14 @@ def gather_at(rank, records):
     lengths[rank] = 0
     blank = [words_of(record) * (other != rank) for other, record in enumerate(records)]
     answers = iter([lengths, np.concatenate(blank)])
-    comm = FakeCommunicator(LAYOUT.nic_of(rank), LAYOUT, others=lambda _: next(answers))
-    return all_gather(comm, records[rank])
+    return gather(
+        FakeCommunicator(LAYOUT.nic_of(rank), LAYOUT, others=lambda _: next(answers)), records[rank]
+    )
+
+
+def gather(comm, record):
+    """Gather over a stand-in."""
+    return all_gather(comm, record)
 
 
 RECORDS = [{"node": 0, "text": "é\n"}, None, [1.5, -3, [True]], "a much longer record " * 20]

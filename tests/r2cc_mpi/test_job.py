@@ -153,7 +153,7 @@ def test_wrong_sum_is_seen():
     assert job.iterate(1, in_place=False, check=True, corrupt=False).wrong == 100
 
 
-def test_result_that_was_never_written_is_seen():
+def test_result_that_was_never_written_is_seen(monkeypatch):
     """A communicator that returns without writing the result is found out, out of place and in place."""
     comm = FakeCommunicator()
     job = make_job(comm)
@@ -164,7 +164,7 @@ def test_result_that_was_never_written_is_seen():
         allreduce(send, receive)
         receive[:] = before
 
-    comm.Allreduce = forget
+    monkeypatch.setattr(comm, "Allreduce", forget)
     for in_place in (False, True):
         assert job.iterate(1, in_place=in_place, check=True, corrupt=False).wrong == 100
 
@@ -182,17 +182,17 @@ def test_warm_up_has_no_barriers():
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_given_up_collective_leaves_arrays_alone(in_place):
+def test_given_up_collective_leaves_arrays_alone(monkeypatch, in_place):
     """If a collective is given up and the user's array was written to, that is a wrong result."""
     comm = FakeCommunicator()
     job = make_job(comm)
 
-    def give_up(send, receive):
+    def give_up(_send, receive):
         if comm.calls.count("barrier") == 2:
             receive[50] += 1
         raise IsolatedError("node 1 does not answer")
 
-    comm.Allreduce = give_up
+    monkeypatch.setattr(comm, "Allreduce", give_up)
     with pytest.raises(IsolatedError):
         job.iterate(1, in_place=in_place, check=True, corrupt=False)
     with pytest.raises(WrongResultError, match="node 1 does not answer; and the user's array was written to"):

@@ -48,6 +48,11 @@ def with_payload(number, length):
     return message
 
 
+def bytes_of(message, length):
+    """List the first bytes of a chunk."""
+    return message.buffer.payload[:length].tolist()
+
+
 def test_ring_passes_messages_in_order():
     """What was put comes out once, in order, header and payload."""
     shared = ring(3, words(2))
@@ -76,7 +81,8 @@ def test_full_ring_refuses():
 @given(st.lists(st.booleans(), max_size=200), st.integers(1, 5))
 def test_ring_is_a_queue_of_its_length(puts, slots):
     """Whatever the order of puts and takes, a ring does what a bounded queue does."""
-    shared, queue = ring(slots, words(2)), []
+    shared = ring(slots, words(2))
+    queue: list[int] = []
     for number, is_put in enumerate(puts):
         if is_put:
             taken = shared.put(HEAD, bytes([number % 256]))
@@ -129,7 +135,7 @@ def test_chunks_and_controls_arrive_as_they_were():
     first, second = box.inbox.take_all()
     assert first == note
     assert second.header == with_payload(5, 30).header
-    assert second.buffer.payload[:30].tolist() == [5] * 30
+    assert bytes_of(second, 30) == [5] * 30
     assert box.inbox.take_all() == []
 
 
@@ -184,7 +190,7 @@ def test_chunks_are_taken_into_private_memory():
     (taken,) = box.inbox.take_all()
     for number in range(2, 2 + CHUNK_SLOTS):
         box.outbox.put(with_payload(number, 8))
-    assert taken.buffer.payload[:8].tolist() == [1] * 8
+    assert bytes_of(taken, 8) == [1] * 8
 
 
 def test_sender_may_change_its_buffer_at_once():
@@ -194,7 +200,7 @@ def test_sender_may_change_its_buffer_at_once():
     box.outbox.put(message)
     message.buffer.payload[:] = 200
     (taken,) = box.inbox.take_all()
-    assert taken.buffer.payload[:8].tolist() == [1] * 8
+    assert bytes_of(taken, 8) == [1] * 8
 
 
 @pytest.mark.parametrize("length", [0, 1, PAYLOAD])
@@ -203,4 +209,4 @@ def test_any_length_that_fits(length):
     box = Mailbox()
     assert box.outbox.put(with_payload(3, length))
     (taken,) = box.inbox.take_all()
-    assert taken.buffer.payload[:length].tolist() == [3] * length
+    assert bytes_of(taken, length) == [3] * length

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def space(monkeypatch, tmp_path):
 
     def have(free_bytes, all_bytes=0):
         answer = SimpleNamespace(f_bavail=free_bytes // 64, f_blocks=all_bytes // 64, f_frsize=64)
-        monkeypatch.setattr(shared_memory.os, "statvfs", lambda _: answer)
+        monkeypatch.setattr("os.statvfs", lambda _: answer)
 
     return have
 
@@ -39,7 +40,7 @@ def node_of(rails, rail=0):
     node._mailboxes = memory[words * WORD :]
     node.contributed, node.finished = node._words[:rails], node._words[rails : 2 * rails]
     node.copied = node._words[2 * rails : 3 * rails]
-    node._window = SimpleNamespace(Sync=lambda: None)
+    node._window = cast("Any", SimpleNamespace(Sync=lambda: None))
     return node, memory
 
 
@@ -56,8 +57,9 @@ def cells_of(node, memory, producer, consumer, *, chunks):
 def overlaps(node, memory):
     """List what several rings, or a ring and the node's counters, share; also memory that no ring uses."""
     rails = node._rails
-    used, words = set(), set(range(3 * rails * WORD))
-    found = []
+    used: set[int] = set()
+    words = set(range(3 * rails * WORD))
+    found: list[object] = []
     for producer, consumer, chunks in itertools.product(range(rails), range(rails), (True, False)):
         slots, counters = cells_of(node, memory, producer, consumer, chunks=chunks)
         if slots & used or counters & words:
@@ -77,8 +79,14 @@ def test_shared_bytes_would_be_seen():
     """The check finds rings that were laid over each other."""
     node, memory = node_of(2)
     ring = node._ring
-    node._ring = lambda producer, consumer, chunks: ring(0, consumer, chunks=chunks)
-    assert overlaps(node, memory) == [(1, 0, True), (1, 0, False), (1, 1, True), (1, 1, False), "unused memory"]
+    node._ring = lambda _producer, consumer, chunks: ring(0, consumer, chunks=chunks)
+    assert overlaps(node, memory) == [
+        (1, 0, True),
+        (1, 0, False),
+        (1, 1, True),
+        (1, 1, False),
+        "unused memory",
+    ]
 
 
 def test_outbox_and_inbox_are_two_ends_of_one_ring():

@@ -11,7 +11,6 @@ from r2cc_mpi.plan import plan_node
 from r2cc_mpi.strategy import (
     DTYPES,
     Strategy,
-    down_nics,
     dtype_code,
     in_force,
     operations_bound,
@@ -38,11 +37,6 @@ def test_auto_repairs_once_a_rail_is_down():
     assert in_force(Strategy.AUTO, down) is Strategy.HOT_REPAIR
     assert in_force(Strategy.RING, down) is Strategy.RING
     assert in_force(Strategy.HOT_REPAIR, []) is Strategy.HOT_REPAIR
-
-
-def test_odd_versions_are_down():
-    """A NIC with an odd health version is down; versions are listed node by node."""
-    assert down_nics([0, 1, 2, 3, 4, 5], rails=3) == [Nic(0, 1), Nic(1, 0), Nic(1, 2)]
 
 
 @pytest.mark.parametrize("code", range(len(DTYPES)))

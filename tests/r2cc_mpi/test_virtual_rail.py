@@ -14,9 +14,19 @@ RATE = 1000.0  # so that a chunk of 1000 bytes takes one second
 @pytest.fixture
 def pair():
     """Two NICs of one rail, that of node 0 and that of node 1, on one fake MPI."""
+    return make_pair(RATE)
+
+
+def make_pair(rate, **how):
+    """Make two NICs of one rail, each the peer of the other."""
     ends = FakeMpiRail(0), FakeMpiRail(1)
     ends[0].peer, ends[1].peer = ends[1], ends[0]
-    return VirtualRail(ends[0], RATE), VirtualRail(ends[1], RATE)
+    return make_nic(ends[0], rate, **how), make_nic(ends[1], rate, **how)
+
+
+def make_nic(end, rate=RATE, **how):
+    """Make a NIC on one end of a fake MPI rail."""
+    return VirtualRail(end, rate, **how)
 
 
 def numbers(arrivals):
@@ -31,9 +41,7 @@ def times_of(rail):
 
 def test_unpaced_rail_passes_at_once():
     """Without a rate a chunk leaves and arrives at the very time it is given."""
-    ends = FakeMpiRail(0), FakeMpiRail(1)
-    ends[0].peer = ends[1]
-    source, target = VirtualRail(ends[0], None), VirtualRail(ends[1], None)
+    source, target = make_pair(None)
     source.send(1, chunk(10**9), 5.0)
     assert source.next_due() == 5
     assert source.poll(5.0) == []
@@ -101,14 +109,25 @@ def test_slow_receiver_delays_arrival(pair):
     assert numbers(target.poll(4.0)) == [0]
 
 
+def test_hosts_with_clocks_of_their_own():
+    """Where clocks cannot be compared a chunk counts as sent when it arrives, whatever its stamp says."""
+    source, target = make_pair(RATE, common_clock=False)
+    for number in range(2):
+        source.send(1, chunk(1000, number=number), 5000.0)
+    source.poll(5002.0)
+    assert numbers(target.poll(7.0)) == [0]
+    assert target.next_due() == 8
+    assert numbers(target.poll(8.0)) == [1]
+
+
 def test_incast_shares_the_receive_rate():
     """Two senders at full rate take twice as long to get everything into one NIC, whatever the order."""
     receiver = FakeMpiRail(2)
-    target = VirtualRail(receiver, RATE)
+    target = make_nic(receiver)
     for node in (0, 1):
         end = FakeMpiRail(node)
         end.peer = receiver
-        source = VirtualRail(end, RATE)
+        source = make_nic(end)
         for number in range(2):
             source.send(2, chunk(1000, number=10 * node + number), 0.0)
         source.poll(2.0)

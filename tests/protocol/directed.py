@@ -1,0 +1,107 @@
+"""Scenarios with a purpose, in contrast to random ones. A seed varies what the purpose leaves open."""
+
+from __future__ import annotations
+
+import random
+
+from algorithms.nic import Nic
+from tests.protocol.drawing import LAYOUTS, healthy_events
+from tests.protocol.scenarios import Fault, Nap, Scenario
+
+
+def _layout(seed: int) -> tuple[int, int]:
+    return LAYOUTS[seed % len(LAYOUTS)]
+
+
+def _some_nic(draw: random.Random, nodes: int, rails: int) -> Nic:
+    return Nic(draw.randrange(nodes), draw.randrange(rails))
+
+
+def slowed(seed: int) -> Scenario:
+    """A NIC becomes so slow that echoes come too late; a process that stops makes everybody examine its NIC."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    slow = _some_nic(draw, nodes, rails)
+    sleeper = Nic((slow.node + 1) % nodes, (slow.rail + 1) % rails)
+    return Scenario(nodes, rails, (7, 3), slow={slow: 85.0}, naps=(Nap(sleeper, 0.05, 2.0),))
+
+
+def asleep(seed: int) -> Scenario:
+    """A process stops for 5 s, less than the isolation timeout, inside a collective or between two."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    begin_s = draw.choice([0.0, 0.001, 0.002, 0.004, 0.006, 0.1, 0.3, 0.31, 0.32])
+    return Scenario(nodes, rails, (nodes * rails * 3, 5), naps=(Nap(_some_nic(draw, nodes, rails), begin_s, 5.0),))
+
+
+def computing(seed: int) -> Scenario:
+    """A rank computes for 8 s, longer than the isolation timeout, before a call; its engine serves meanwhile."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    return Scenario(nodes, rails, (9, 5), pauses={(_some_nic(draw, nodes, rails), draw.choice([1, 2, 3])): 8.0})
+
+
+def suspended(seed: int) -> Scenario:
+    """The whole machine stops for 8 s, longer than the isolation timeout."""
+    nodes, rails = _layout(seed)
+    begin_s = random.Random(seed).uniform(0.0, 0.02)
+    everybody = Scenario(nodes, rails, ()).nics
+    return Scenario(nodes, rails, (nodes * rails * 3, 5), naps=tuple(Nap(nic, begin_s, 8.0) for nic in everybody))
+
+
+def flapping(seed: int) -> Scenario:
+    """A NIC dies and comes back again and again; a rank that computes gives it the time."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    nic = _some_nic(draw, nodes, rails)
+    at_event = draw.randrange(healthy_events(nodes, rails, (9, 5)) // 2)
+    fault = Fault(nic, at_event, draw.random() < 0.5, draw.random() < 0.5, revive_after_s=1.2, flaps=2)
+    pauses = {(_some_nic(draw, nodes, rails), 2): 5.0}
+    return Scenario(nodes, rails, (9, 5), (fault,), pauses=pauses)
+
+
+def one_node_in_a_row(seed: int) -> Scenario:
+    """One node loses all rails but one, one after the other, at any moments."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    node, survivor = draw.randrange(nodes), draw.randrange(rails)
+    counts = (nodes * rails * 4, 5)
+    events = healthy_events(nodes, rails, counts)
+    faults = tuple(
+        Fault(Nic(node, rail), draw.randrange(events), draw.random() < 0.5, draw.random() < 0.5)
+        for rail in range(rails)
+        if rail != survivor
+    )
+    return Scenario(nodes, rails, counts, faults)
+
+
+def no_common_rail(seed: int) -> Scenario:
+    """Two of three nodes lose different rails of two, so that only the third connects them."""
+    draw = random.Random(seed)
+    first, second = draw.sample(range(3), 2)
+    events = healthy_events(3, 2, (40, 12))
+    faults = tuple(
+        Fault(Nic(node, rail), draw.randrange(events // 2), draw.random() < 0.5, draw.random() < 0.5)
+        for node, rail in ((first, 0), (second, 1))
+    )
+    return Scenario(3, 2, (40, 12), faults)
+
+
+def back_in_the_middle(seed: int) -> Scenario:
+    """A NIC dies and comes back while all NICs are examined, and one of its peers is much slower than the other."""
+    draw = random.Random(seed)
+    fault = Fault(Nic(0, 1), draw.randrange(100, 600), announced=False, late=False, revive_after_s=0.3)
+    return Scenario(3, 2, (7,), (fault,), slow={Nic(2, 1): 30.0}, naps=(Nap(Nic(1, 0), 0.002, 0.9),))
+
+
+def narrow(seed: int) -> Scenario:
+    """A NIC's death is announced; the mailboxes between the ranks of a node hold one chunk only."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    counts = (nodes * rails * 6,)
+    at_event = draw.randrange(healthy_events(nodes, rails, counts) // 2)
+    fault = Fault(_some_nic(draw, nodes, rails), at_event, announced=True, late=False)
+    return Scenario(nodes, rails, counts, (fault,), mailbox_slots=1)
+
+
+SCENARIOS = (slowed, asleep, computing, suspended, flapping, one_node_in_a_row, no_common_rail, back_in_the_middle, narrow)
