@@ -83,7 +83,9 @@ class Executor:
     def __init__(self, engine: Engine, memory: NodeMemory, call: Call) -> None:
         if not len(call.send):
             # The leader could complete it without the others and run ahead of what NEWS remembers.
-            raise ValueError(f"collective {call.number} is empty; let it reduce one element, which keeps ranks in step")
+            raise ValueError(
+                f"collective {call.number} is empty; let it reduce one element, which keeps ranks in step"
+            )
         self._engine, self._memory, self._call = engine, memory, call
         self._me: Nic = engine.me
         self._count = len(call.send)

@@ -26,12 +26,18 @@ def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     command = argparse.ArgumentParser(
         prog="scripts/protocol-campaign",
-        description="Run the protocol on simulated networks that delay, lose, kill and revive, and check what must hold.",
+        description="Run the protocol on simulated networks with failures, and check what must hold.",
     )
     command.add_argument("--seeds", type=int, metavar="N", help="number of runs (default: 10000)")
-    command.add_argument("--first", type=int, default=0, metavar="N", help="seed of the first run (default: 0)")
-    command.add_argument("--processes", type=int, default=os.cpu_count(), metavar="P", help="default: one per core")
-    command.add_argument("--log", type=Path, metavar="FILE", help="append results; skip the runs that it says passed")
+    command.add_argument(
+        "--first", type=int, default=0, metavar="N", help="seed of the first run (default: 0)"
+    )
+    command.add_argument(
+        "--processes", type=int, default=os.cpu_count(), metavar="P", help="default: one per core"
+    )
+    command.add_argument(
+        "--log", type=Path, metavar="FILE", help="append results; skip the runs that it says passed"
+    )
     kinds = command.add_mutually_exclusive_group()
     kinds.add_argument("--kind", choices=KINDS, default="random", help="kind of runs (default: random)")
     kinds.add_argument("--cut", dest="kind", action="store_const", const="cut", help="a node is cut off")
@@ -94,7 +100,7 @@ def campaign(cases: list[Case], processes: int, log: Path | None = None) -> int:
         say(f"{skipped} runs have passed before, according to {log}")
     failed: list[Case] = []
     told_at = time.monotonic()
-    with open(log or os.devnull, "a+", encoding="utf-8") as results:
+    with (log or Path(os.devnull)).open("a+", encoding="utf-8") as results:
         end_line(results)
         for done, (case, failure) in enumerate(outcomes(todo, processes), start=1):
             record(results, case, failure)
@@ -122,7 +128,8 @@ def outcomes(cases: list[Case], processes: int) -> Iterator[tuple[Case, str | No
 def end_line(results: TextIO) -> None:
     """End the last line of a log, which an interrupted campaign may have cut short."""
     results.seek(0)
-    if not results.read().endswith(("\n", "")):
+    text = results.read()
+    if text and not text.endswith("\n"):
         results.write("\n")
 
 

@@ -18,7 +18,7 @@ def _some_nic(draw: random.Random, nodes: int, rails: int) -> Nic:
 
 
 def slowed(seed: int) -> Scenario:
-    """A NIC becomes so slow that echoes come too late; a process that stops makes everybody examine its NIC."""
+    """A NIC is so slow that echoes come too late; a process that stops makes everybody examine its NIC."""
     draw = random.Random(seed)
     nodes, rails = _layout(seed)
     slow = _some_nic(draw, nodes, rails)
@@ -31,14 +31,18 @@ def asleep(seed: int) -> Scenario:
     draw = random.Random(seed)
     nodes, rails = _layout(seed)
     begin_s = draw.choice([0.0, 0.001, 0.002, 0.004, 0.006, 0.1, 0.3, 0.31, 0.32])
-    return Scenario(nodes, rails, (nodes * rails * 3, 5), naps=(Nap(_some_nic(draw, nodes, rails), begin_s, 5.0),))
+    return Scenario(
+        nodes, rails, (nodes * rails * 3, 5), naps=(Nap(_some_nic(draw, nodes, rails), begin_s, 5.0),)
+    )
 
 
 def computing(seed: int) -> Scenario:
-    """A rank computes for 8 s, longer than the isolation timeout, before a call; its engine serves meanwhile."""
+    """A rank computes for 8 s, longer than the isolation timeout, before a call; its engine serves on."""
     draw = random.Random(seed)
     nodes, rails = _layout(seed)
-    return Scenario(nodes, rails, (9, 5), pauses={(_some_nic(draw, nodes, rails), draw.choice([1, 2, 3])): 8.0})
+    return Scenario(
+        nodes, rails, (9, 5), pauses={(_some_nic(draw, nodes, rails), draw.choice([1, 2, 3])): 8.0}
+    )
 
 
 def suspended(seed: int) -> Scenario:
@@ -46,7 +50,9 @@ def suspended(seed: int) -> Scenario:
     nodes, rails = _layout(seed)
     begin_s = random.Random(seed).uniform(0.0, 0.02)
     everybody = Scenario(nodes, rails, ()).nics
-    return Scenario(nodes, rails, (nodes * rails * 3, 5), naps=tuple(Nap(nic, begin_s, 8.0) for nic in everybody))
+    return Scenario(
+        nodes, rails, (nodes * rails * 3, 5), naps=tuple(Nap(nic, begin_s, 8.0) for nic in everybody)
+    )
 
 
 def flapping(seed: int) -> Scenario:
@@ -88,7 +94,7 @@ def no_common_rail(seed: int) -> Scenario:
 
 
 def back_in_the_middle(seed: int) -> Scenario:
-    """A NIC dies and comes back while all NICs are examined, and one of its peers is much slower than the other."""
+    """A NIC dies and comes back while all NICs are examined, and one of its peers is much slower."""
     draw = random.Random(seed)
     fault = Fault(Nic(0, 1), draw.randrange(100, 600), announced=False, late=False, revive_after_s=0.3)
     return Scenario(3, 2, (7,), (fault,), slow={Nic(2, 1): 30.0}, naps=(Nap(Nic(1, 0), 0.002, 0.9),))
@@ -104,4 +110,14 @@ def narrow(seed: int) -> Scenario:
     return Scenario(nodes, rails, counts, (fault,), mailbox_slots=1)
 
 
-SCENARIOS = (slowed, asleep, computing, suspended, flapping, one_node_in_a_row, no_common_rail, back_in_the_middle, narrow)
+SCENARIOS = (
+    slowed,
+    asleep,
+    computing,
+    suspended,
+    flapping,
+    one_node_in_a_row,
+    no_common_rail,
+    back_in_the_middle,
+    narrow,
+)

@@ -27,7 +27,7 @@ def events_of(scenario: Scenario) -> int:
 
 
 def random_scenario(seed: int) -> Scenario:
-    """Draw a scenario in which the live-rail graph stays connected, so that every collective must complete."""
+    """Draw a scenario in which live rails connect all nodes, so that every collective must complete."""
     draw = random.Random(seed)
     nodes, rails = draw.choice(LAYOUTS)
     counts = draw.choice(

@@ -1,4 +1,4 @@
-"""Stand-ins for unit tests: a wire that writes down what is sent, and shorthands for headers, chunks and news."""
+"""Stand-ins for unit tests: a wire that writes down what is sent, headers, chunks and news."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from r2cc_mpi.protocol.channel import Chunk
 from r2cc_mpi.protocol.header import Header, Kind
 from r2cc_mpi.protocol.network import Message, Network
 from r2cc_mpi.protocol.news import News
+
+ORIGIN = Nic(0, 0)
 
 
 class FakeWire:
@@ -42,7 +44,9 @@ class FakeWire:
         return [header for header in everything if header.kind is kind]
 
 
-def network(me: Nic, nodes: int = 3, rails: int = 2, pool: BufferPool | None = None) -> tuple[Network, FakeWire, News]:
+def network(
+    me: Nic, nodes: int = 3, rails: int = 2, pool: BufferPool | None = None
+) -> tuple[Network, FakeWire, News]:
     """Make one rank's network over a fake wire."""
     wire, news = FakeWire(), News(nodes, rails)
     return Network(me, news, wire, pool or BufferPool(16)), wire, news
@@ -65,7 +69,7 @@ def chunk(content: bytes = b"12345678", collective: int = 1) -> Chunk:
     return Chunk(buffer(content), len(content), collective)
 
 
-def data(sequence: int, *, generation: int = 0, source: Nic = Nic(0, 0), target: int = 1) -> Header:
+def data(sequence: int, *, generation: int = 0, source: Nic = ORIGIN, target: int = 1) -> Header:
     """Make the header of a chunk that came straight over its home rail."""
     return Header(
         Kind.DATA,

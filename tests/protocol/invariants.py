@@ -24,7 +24,7 @@ class ViolationError(AssertionError):
 
 
 def check_result(rank: Rank, number: int) -> None:
-    """Compare every element of a result with NumPy's sum; to be called when a rank has completed a collective.
+    """Compare every element of a result with NumPy's sum, when a rank has completed a collective.
 
     Raises:
         ViolationError: The result is wrong.
@@ -36,7 +36,7 @@ def check_result(rank: Rank, number: int) -> None:
 
 
 def check_channels(rank: Rank) -> None:
-    """Compare the counters of a rank's channels with each other and with those at the other ends; at any time.
+    """Compare the counters of a rank's channels with each other and with the other ends'; at any time.
 
     Raises:
         ViolationError: A channel holds more than its window, or believes what is not so.
@@ -56,7 +56,9 @@ def check_channels(rank: Rank) -> None:
 
 
 def check_lossless(world: World) -> None:
-    """Say that every rank finished every collective (results are compared on the way), then left, and no harm was done.
+    """Say that every rank finished every collective, then left, and that no harm was done.
+
+    The results are compared on the way.
 
     Raises:
         ViolationError: Naming the invariant and the ranks.
@@ -70,7 +72,7 @@ def check_lossless(world: World) -> None:
 
 def _check_finished(world: World) -> None:
     states = [
-        f"{nic}: completed {rank.completed}, error {rank.error}, down {list(map(str, rank.engine.health.down()))}"
+        f"{nic}: completed {rank.completed}, error {rank.error}, down {rank.engine.health.down()}"
         for nic, rank in world.ranks.items()
         if rank.error or not rank.left
     ]
@@ -100,9 +102,10 @@ def check_window(world: World) -> None:
 
 
 def check_verdicts(world: World) -> None:
-    """Say that a NIC is held for down only if it died, and up again only if it came back, after the damping time.
+    """Say that a NIC is held for down only if it died, and for up again only if it came back.
 
-    One kind of mistake is allowed: the last healthy NIC of a rail may be held for down, as nobody is left to tell.
+    It must also have waited for the damping time. One kind of mistake is allowed: the last healthy NIC of a
+    rail may be held for down, as nobody is left to tell.
 
     Raises:
         ViolationError: Naming the NIC.
@@ -138,7 +141,7 @@ def _check_comeback(rank: Rank, detection: Detection, held_down_since: float) ->
 
 
 def check_calm(world: World) -> None:
-    """Say that deaths which were announced cost no waiting: no rank had to ask whether the others are still there.
+    """Say that deaths which were announced cost no waiting: no rank had to ask for the others.
 
     A chunk that found no room at a relay may cost a stall, and is no mistake.
 
@@ -153,7 +156,9 @@ def check_calm(world: World) -> None:
 
 
 def check_cut_off(world: World, victim: int) -> None:
-    """All NICs of a node died: whoever could not finish says so in time, names nodes, and left the user's arrays alone.
+    """Say that after a node lost all NICs, whoever could not finish gave up in time and did no harm.
+
+    It names the nodes, and the user's arrays are as they were.
 
     Raises:
         ViolationError: Naming the invariant and the ranks.

@@ -1,8 +1,8 @@
-"""Errors to plant where ranks agree: news, health, verdicts, liveness, recovery, closing. The simulation must catch each."""
+"""Errors to plant where ranks agree: news, verdicts, signs of life, recovery, closing."""
 
 from __future__ import annotations
 
-from pytest import MonkeyPatch
+import pytest
 
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.closing import Close
@@ -15,12 +15,12 @@ from r2cc_mpi.protocol.recovery import Recovery
 from r2cc_mpi.protocol.triangulation import Triangulation, _Peer
 
 
-def news_is_not_flooded(patch: MonkeyPatch):
+def news_is_not_flooded(patch: pytest.MonkeyPatch):
     """Nobody tells what it has learned, except when asked."""
-    patch.setattr(Engine, "_flood_news", lambda self: None)
+    patch.setattr(Engine, "_flood_news", lambda _self: None)
 
 
-def news_is_not_passed_on(patch: MonkeyPatch):
+def news_is_not_passed_on(patch: pytest.MonkeyPatch):
     """Ranks keep to themselves what others tell them."""
 
     def read(self, body, now):
@@ -29,7 +29,7 @@ def news_is_not_passed_on(patch: MonkeyPatch):
     patch.setattr(Engine, "_read_news", read)
 
 
-def hellos_are_not_passed_on(patch: MonkeyPatch):
+def hellos_are_not_passed_on(patch: pytest.MonkeyPatch):
     """Signs of life reach only those next to a rank."""
     heard = Liveness.heard
 
@@ -40,7 +40,7 @@ def hellos_are_not_passed_on(patch: MonkeyPatch):
     patch.setattr(Liveness, "heard", deaf)
 
 
-def the_latest_rumour_wins(patch: MonkeyPatch):
+def the_latest_rumour_wins(patch: pytest.MonkeyPatch):
     """Health versions are overwritten by whatever arrives, also by older ones."""
 
     def merge(self, versions):
@@ -54,22 +54,22 @@ def the_latest_rumour_wins(patch: MonkeyPatch):
     patch.setattr(HealthTable, "merge", merge)
 
 
-def a_stall_counts_as_death(patch: MonkeyPatch):
+def a_stall_counts_as_death(patch: pytest.MonkeyPatch):
     """A NIC that does not echo in time is dead, whether or not its owner answers elsewhere."""
     patch.setattr(_Peer, "is_dead", lambda self: not self.echoed)
 
 
-def one_answer_counts_as_death(patch: MonkeyPatch):
+def one_answer_counts_as_death(patch: pytest.MonkeyPatch):
     """A NIC is dead as soon as its owner answers over another rail before it echoes."""
     patch.setattr(_Peer, "is_dead", lambda self: not self.echoed and len(self.counts) > 0)
 
 
-def arrivals_are_not_counted(patch: MonkeyPatch):
+def arrivals_are_not_counted(patch: pytest.MonkeyPatch):
     """The receive counter that ASK asks for stands still."""
     patch.setattr(Network, "arrived_by_rail", lambda self, _node, message: self.arrived_locally(message))
 
 
-def accusers_need_no_witness(patch: MonkeyPatch):
+def accusers_need_no_witness(patch: pytest.MonkeyPatch):
     """A silent peer is held for dead without a third NIC that proves the accuser's own."""
 
     def accuse(self, _now):
@@ -80,7 +80,7 @@ def accusers_need_no_witness(patch: MonkeyPatch):
     patch.setattr(Triangulation, "_confirm", accuse)
 
 
-def suspects_get_no_time(patch: MonkeyPatch):
+def suspects_get_no_time(patch: pytest.MonkeyPatch):
     """A suspect is held for dead as soon as the witness echoes, however slow the suspect is."""
     confirm = Triangulation._confirm
 
@@ -92,35 +92,35 @@ def suspects_get_no_time(patch: MonkeyPatch):
     patch.setattr(Triangulation, "_confirm", hasty)
 
 
-def nobody_gives_up(patch: MonkeyPatch):
+def nobody_gives_up(patch: pytest.MonkeyPatch):
     """Ranks wait for ever for a node that is cut off."""
-    patch.setattr(Liveness, "silent_ranks", lambda self, now: [])
+    patch.setattr(Liveness, "silent_ranks", lambda _self, _now: [])
 
 
-def ranks_give_up_too_early(patch: MonkeyPatch):
+def ranks_give_up_too_early(patch: pytest.MonkeyPatch):
     """Ranks wait for a second only."""
     silent_ranks = Liveness.silent_ranks
     patch.setattr(Liveness, "silent_ranks", lambda self, now: silent_ranks(self, now + 5))
 
 
-def ranks_give_up_too_late(patch: MonkeyPatch):
+def ranks_give_up_too_late(patch: pytest.MonkeyPatch):
     """Ranks wait three seconds longer than they should."""
     silent_ranks = Liveness.silent_ranks
     patch.setattr(Liveness, "silent_ranks", lambda self, now: silent_ranks(self, now - 3))
 
 
-def pauses_are_not_forgiven(patch: MonkeyPatch):
+def pauses_are_not_forgiven(patch: pytest.MonkeyPatch):
     """A process that was stopped blames the others for the silence."""
-    patch.setattr(Liveness, "forgive", lambda self, pause_s: None)
+    patch.setattr(Liveness, "forgive", lambda _self, _pause_s: None)
 
 
-def nobody_is_named(patch: MonkeyPatch):
+def nobody_is_named(patch: pytest.MonkeyPatch):
     """The message of a rank that gives up names no node."""
     text = "no answer by any route for some time from somebody"
     patch.setattr("r2cc_mpi.protocol.engine.describe", lambda *_arguments: text)
 
 
-def nics_come_back_without_an_echo(patch: MonkeyPatch):
+def nics_come_back_without_an_echo(patch: pytest.MonkeyPatch):
     """A dead NIC is held for up again after some time."""
     tick = Recovery.tick
 
@@ -131,11 +131,11 @@ def nics_come_back_without_an_echo(patch: MonkeyPatch):
     patch.setattr(Recovery, "tick", hope)
 
 
-def an_old_echo_is_proof(patch: MonkeyPatch):
+def an_old_echo_is_proof(patch: pytest.MonkeyPatch):
     """The echo after one failure serves for the next one too."""
-    patch.setattr(Recovery, "lost_again", lambda self: None)
+    patch.setattr(Recovery, "lost_again", lambda _self: None)
 
 
-def ranks_leave_when_their_work_is_done(patch: MonkeyPatch):
+def ranks_leave_when_their_work_is_done(patch: pytest.MonkeyPatch):
     """A rank leaves without waiting for the others."""
-    patch.setattr(Close, "may_leave", lambda self, now: self._news.closing[self._rank] >= Closing.DONE)
+    patch.setattr(Close, "may_leave", lambda self, _now: self._news.closing[self._rank] >= Closing.DONE)

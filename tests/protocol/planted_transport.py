@@ -1,10 +1,11 @@
-"""Errors to plant where data is moved: buffers, channels, HotRepair, executor. The simulation must catch each."""
+"""Errors to plant where data is moved: buffers, channels, HotRepair, executor."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
-from pytest import MonkeyPatch
+import pytest
 
 from r2cc_mpi.executor import Executor
 from r2cc_mpi.protocol.buffers import BufferPool
@@ -14,12 +15,12 @@ from r2cc_mpi.protocol.hot_repair import HotRepair
 from r2cc_mpi.protocol.network import Network
 
 
-def pending_buffers_are_reused(patch: MonkeyPatch):
+def pending_buffers_are_reused(patch: pytest.MonkeyPatch):
     """A buffer is given out again although a send still reads it."""
     patch.setattr(BufferPool, "give_back", lambda self, buffer: self._free.append(buffer))
 
 
-def rewind_skips_a_chunk(patch: MonkeyPatch):
+def rewind_skips_a_chunk(patch: pytest.MonkeyPatch):
     """A rewind leaves out the first chunk that has not landed."""
     rewind = SendChannel.rewind
 
@@ -32,7 +33,7 @@ def rewind_skips_a_chunk(patch: MonkeyPatch):
     patch.setattr(SendChannel, "rewind", skip)
 
 
-def duplicates_are_accepted(patch: MonkeyPatch):
+def duplicates_are_accepted(patch: pytest.MonkeyPatch):
     """A chunk that has landed lands again."""
     arrive = ReceiveChannel.arrive
 
@@ -42,7 +43,7 @@ def duplicates_are_accepted(patch: MonkeyPatch):
     patch.setattr(ReceiveChannel, "arrive", accept)
 
 
-def gaps_are_accepted(patch: MonkeyPatch):
+def gaps_are_accepted(patch: pytest.MonkeyPatch):
     """A chunk lands although an earlier one is missing."""
     arrive = ReceiveChannel.arrive
 
@@ -52,12 +53,12 @@ def gaps_are_accepted(patch: MonkeyPatch):
     patch.setattr(ReceiveChannel, "arrive", accept)
 
 
-def the_window_is_ignored(patch: MonkeyPatch):
+def the_window_is_ignored(patch: pytest.MonkeyPatch):
     """Chunks are captured without credit."""
     patch.setattr(SendChannel, "has_room", True)
 
 
-def chunks_are_acknowledged_before_they_land(patch: MonkeyPatch):
+def chunks_are_acknowledged_before_they_land(patch: pytest.MonkeyPatch):
     """The acknowledgement of a chunk says that it landed although it was dropped."""
     reply = Network.reply
 
@@ -69,7 +70,7 @@ def chunks_are_acknowledged_before_they_land(patch: MonkeyPatch):
     patch.setattr(Network, "reply", early)
 
 
-def chunks_are_consumed_when_they_land(patch: MonkeyPatch):
+def chunks_are_consumed_when_they_land(patch: pytest.MonkeyPatch):
     """Credit is returned before the executor has applied a chunk."""
     reply = Network.reply
 
@@ -79,7 +80,7 @@ def chunks_are_consumed_when_they_land(patch: MonkeyPatch):
     patch.setattr(Network, "reply", early)
 
 
-def refused_chunks_count_as_sent(patch: MonkeyPatch):
+def refused_chunks_count_as_sent(patch: pytest.MonkeyPatch):
     """A chunk for which the neighbour rank has no room is forgotten."""
     send = Network.send
 
@@ -90,12 +91,12 @@ def refused_chunks_count_as_sent(patch: MonkeyPatch):
     patch.setattr(Network, "send", forget)
 
 
-def pings_are_not_answered(patch: MonkeyPatch):
+def pings_are_not_answered(patch: pytest.MonkeyPatch):
     """The receiver of a stalled channel keeps silent."""
-    patch.setattr(ReceiveChannel, "ping", lambda self, header: None)
+    patch.setattr(ReceiveChannel, "ping", lambda _self, _header: None)
 
 
-def hot_repair_does_not_rewind(patch: MonkeyPatch):
+def hot_repair_does_not_rewind(patch: pytest.MonkeyPatch):
     """A channel changes its route and goes on as if nothing were lost."""
     migrate = HotRepair._migrate
 
@@ -107,34 +108,33 @@ def hot_repair_does_not_rewind(patch: MonkeyPatch):
     patch.setattr(HotRepair, "_migrate", keep)
 
 
-def hot_repair_keeps_the_route(patch: MonkeyPatch):
+def hot_repair_keeps_the_route(patch: pytest.MonkeyPatch):
     """A channel stays on a route that lost a NIC."""
-    patch.setattr(HotRepair, "repair", lambda self, changes, now: None)
+    patch.setattr(HotRepair, "repair", lambda _self, _changes, _now: None)
 
 
-def hot_repair_counts_too_much(patch: MonkeyPatch):
+def hot_repair_counts_too_much(patch: pytest.MonkeyPatch):
     """A repair sends more than a window again, or says so."""
     rewind = SendChannel.rewind
     patch.setattr(SendChannel, "rewind", lambda self: rewind(self) + self.window + 1)
 
 
-def hazards_are_ignored(patch: MonkeyPatch):
+def hazards_are_ignored(patch: pytest.MonkeyPatch):
     """A chunk is captured or applied before what it depends on."""
     ready = Executor._ready
 
     def eager(self, operation):
-        free = SimpleNamespace(index=operation.index, lo=operation.lo, hi=operation.hi, waits_for=())
-        return ready(self, free)
+        return ready(self, replace(operation, waits_for=()))
 
     patch.setattr(Executor, "_ready", eager)
 
 
-def contributions_are_not_awaited(patch: MonkeyPatch):
+def contributions_are_not_awaited(patch: pytest.MonkeyPatch):
     """A chunk is captured before the node's ranks have added their parts."""
-    patch.setattr(Executor, "_is_contributed", lambda self, operation: True)
+    patch.setattr(Executor, "_is_contributed", lambda _self, _operation: True)
 
 
-def the_buffer_is_overwritten_too_early(patch: MonkeyPatch):
+def the_buffer_is_overwritten_too_early(patch: pytest.MonkeyPatch):
     """A rank begins to contribute before the others have copied the last result out."""
     contribute = Executor._contribute
 
@@ -149,7 +149,7 @@ def the_buffer_is_overwritten_too_early(patch: MonkeyPatch):
     patch.setattr(Executor, "_contribute", eager)
 
 
-def the_result_is_written_too_early(patch: MonkeyPatch):
+def the_result_is_written_too_early(patch: pytest.MonkeyPatch):
     """The user's array is written before the collective is certain to complete."""
     finish = Executor._finish
 

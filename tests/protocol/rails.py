@@ -1,8 +1,8 @@
 """Simulated rails: they delay, lose, hold back, die and come back.
 
-They keep the order that MPI promises (between two ranks of a rail, for one kind of traffic) and promise nothing else. A
-chunk's bytes are read when it is *delivered*, so that a buffer which is used again too early corrupts the data, as a
-real NIC would.
+They keep the order that MPI promises (between two ranks of a rail, for one kind of traffic) and promise
+nothing else. A chunk's bytes are read when it is *delivered*, so that a buffer which is used again too early
+corrupts the data, as a real NIC would.
 """
 
 from __future__ import annotations

@@ -88,7 +88,9 @@ class Rank:
             neighbour._mailbox[self.me.rail] = waiting + 1
             payload = message.buffer.payload[: message.header.length].copy()
         queue = (rail, message.buffer is not None)
-        ready_at = max(world.now + world.random.uniform(1e-4, 2e-3), self._last_hand_over.get(queue, 0.0) + 1e-9)
+        ready_at = max(
+            world.now + world.random.uniform(1e-4, 2e-3), self._last_hand_over.get(queue, 0.0) + 1e-9
+        )
         self._last_hand_over[queue] = ready_at
         world.later(ready_at - world.now, neighbour.take_hand_over, self.me.rail, message, payload)
         return True

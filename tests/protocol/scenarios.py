@@ -53,7 +53,7 @@ class Scenario:
         faults: NICs that die.
         slow: By which factor a NIC delays its messages.
         naps: Processes that are stopped for a while.
-        pauses: How long a rank computes before its next collective call, in seconds, by (rank, number of the call);
+        pauses: How long a rank computes before a collective call, in seconds, by (rank, number of the call);
             its engine keeps serving.
         mailbox_slots: Chunks that wait between two ranks of a node at most.
         schedule: Writes the allreduce for a number of nodes.

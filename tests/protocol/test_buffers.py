@@ -28,7 +28,7 @@ def test_a_buffer_without_pending_sends_is_used_again():
 
 
 def test_a_buffer_with_pending_sends_waits_in_quarantine():
-    """A buffer that a send may still read is not given out, however often the pool is swept, until the send completes."""
+    """A buffer that a send may still read is not given out, however often the pool is swept."""
     pool = BufferPool(16)
     buffer = pool.take()
     buffer.pending = 2

@@ -24,9 +24,12 @@ def test_passing_campaign(capsys):
     assert capsys.readouterr().out == "3 passed, 0 failed\n"
 
 
-@pytest.mark.parametrize(("option", "kind"), [([], ""), (["--cut"], "--kind cut "), (["--kind", "slowed"], "--kind slowed ")])
-def test_failing_campaign(capsys, broken, option, kind):
-    """A run that fails is named at once, with the command that replays it at the end; the exit status is 1."""
+@pytest.mark.parametrize(
+    ("option", "kind"), [([], ""), (["--cut"], "--kind cut "), (["--kind", "slowed"], "--kind slowed ")]
+)
+@pytest.mark.usefixtures("broken")
+def test_failing_campaign(capsys, option, kind):
+    """A run that fails is named at once, and at the end with the command that replays it; status 1."""
     assert campaign.main([*option, "--seeds", "3", "--processes", "1"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "seed 2 failed: planted",
@@ -41,8 +44,9 @@ def test_campaign_in_several_processes(capsys):
     assert capsys.readouterr().out == "25 passed, 0 failed\n"
 
 
-def test_log_is_resumed(capsys, broken, tmp_path, monkeypatch):
-    """Runs that have passed according to the log are not run again; those that failed are, and what is new is added."""
+@pytest.mark.usefixtures("broken")
+def test_log_is_resumed(capsys, tmp_path, monkeypatch):
+    """Runs that have passed according to the log are not run again; those that failed are."""
     log = tmp_path / "log"
     assert campaign.main(["--seeds", "3", "--processes", "1", "--log", str(log)]) == 1
     assert log.read_text().splitlines() == ["random 0 passed", "random 1 passed", "random 2 failed: planted"]
@@ -60,16 +64,26 @@ def test_log_is_resumed(capsys, broken, tmp_path, monkeypatch):
 def test_progress_is_shown(capsys, monkeypatch):
     """A long campaign says now and then how far it is."""
     monkeypatch.setattr(campaign, "PROGRESS_S", -1.0)
-    monkeypatch.setattr(Case, "failure", lambda case: None)
+    monkeypatch.setattr(Case, "failure", lambda _case: None)
     campaign.main(["--seeds", "2", "--processes", "1"])
-    assert capsys.readouterr().out.splitlines() == ["1 of 2 runs, 0 failed", "2 of 2 runs, 0 failed", "2 passed, 0 failed"]
+    assert capsys.readouterr().out.splitlines() == [
+        "1 of 2 runs, 0 failed",
+        "2 of 2 runs, 0 failed",
+        "2 passed, 0 failed",
+    ]
 
 
 def test_trace_shows_what_happens(capsys):
     """A replay with --trace prints a line for whatever happens, with the time, and the verdict last."""
     assert campaign.main(["--every-instant", "--seed", "60", "--trace"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for wanted in ("leads collective 1", "dies: Fault(", "sends DATA", "has completed collective 2", "leaves"):
+    for wanted in (
+        "leads collective 1",
+        "dies: Fault(",
+        "sends DATA",
+        "has completed collective 2",
+        "leaves",
+    ):
         assert any(wanted in line for line in lines), wanted
     assert lines[-1].startswith("seed 60 passed: ")
     campaign.main(["--every-instant", "--seed", "60"])
@@ -87,8 +101,14 @@ def test_script_runs_from_anywhere(tmp_path):
     """The script finds the repository by itself, and passes its arguments and the exit status on."""
     script = str(ROOT / "scripts/protocol-campaign")
     done = subprocess.run(
-        [script, "--seeds", "1", "--processes", "1"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [script, "--seeds", "1", "--processes", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 passed, 0 failed\n", "")
-    refused = subprocess.run([script, "--nonsense"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    refused = subprocess.run(
+        [script, "--nonsense"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert refused.returncode == 2

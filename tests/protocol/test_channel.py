@@ -221,7 +221,7 @@ class TestReceiver:
         assert channel.front() is None
 
     def test_acknowledgements_go_back_along_the_newest_route(self):
-        """The receiver remembers the header that came last, also of a chunk that was dropped, and of a ping."""
+        """The receiver remembers the header that came last, also of a dropped chunk, and of a ping."""
         channel = ReceiveChannel()
         newest = data(5)
         channel.arrive(newest, buffer())
@@ -231,12 +231,14 @@ class TestReceiver:
         assert channel.last is ping
 
 
-ACTIONS = st.lists(st.sampled_from(["capture", "send", "deliver", "lose", "repeat", "ack", "rewind", "consume"]))
+ACTIONS = st.lists(
+    st.sampled_from(["capture", "send", "deliver", "lose", "repeat", "ack", "rewind", "consume"])
+)
 
 
 @given(ACTIONS)
 def test_stream_arrives_exactly_once_and_in_order(actions):
-    """Whatever is lost, repeated or rewound, each chunk is consumed once, in order, and never more than a window waits."""
+    """Whatever is lost, repeated or rewound, each chunk is consumed once and in order."""
     source, target = sender(), ReceiveChannel()
     flying: deque[tuple[Header, bytes]] = deque()
     consumed = []

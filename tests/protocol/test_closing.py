@@ -32,7 +32,7 @@ def test_rank_that_has_not_asked_never_leaves():
 
 
 def test_rank_is_done_when_its_chunks_are_consumed():
-    """As long as a chunk is not consumed somebody may need it, so the rank is not done; then it tells once."""
+    """While a chunk is not consumed somebody may need this rank; then it is done, and tells so once."""
     close, news = rank_that_asked()
     assert not close.tick(0.0, consumed=False)
     assert close.tick(1.0, consumed=True)

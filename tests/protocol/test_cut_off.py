@@ -16,7 +16,7 @@ BLOCK = 8
 
 @pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
 def test_cut_off_node_ends_the_collective_on_both_sides(first):
-    """Ranks give up within the isolation timeout, name the node that is cut off, and leave the user's arrays alone."""
+    """Ranks give up in time, name the node that is cut off, and leave the user's arrays alone."""
     assert failures("cut", range(first, first + BLOCK)) == []
 
 
@@ -39,7 +39,9 @@ def test_all_ranks_of_both_sides_give_up_when_a_collective_is_under_way():
     """When no rank has finished, all fail, and the two sides name each other."""
     scenario = replace(
         cutting_scenario(0),
-        faults=tuple(replace(fault, at_event=40 + place) for place, fault in enumerate(cutting_scenario(0).faults)),
+        faults=tuple(
+            replace(fault, at_event=40 + place) for place, fault in enumerate(cutting_scenario(0).faults)
+        ),
     )
     victim = scenario.faults[0].nic.node
     world = World(scenario, 0)

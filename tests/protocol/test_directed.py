@@ -106,7 +106,7 @@ def used(world: World, nic: Nic) -> list[int]:
 
 @pytest.mark.parametrize("nic", LONG.nics, ids=str)
 def test_nic_that_comes_back_is_used_from_the_next_start_on(nic):
-    """A NIC that came back is left alone by the running collective, and carries its share of the next one again."""
+    """A NIC that came back is left alone by the running collective, and used by the next one."""
     world = World(lossy(nic, revive_after_s=0.02), 0)
     world.run()
     check_lossless(world)
@@ -120,7 +120,7 @@ def test_nic_that_comes_back_is_used_from_the_next_start_on(nic):
 
 @pytest.mark.parametrize("nic", LONG.nics, ids=str)
 def test_nic_that_stays_away_is_not_used(nic):
-    """A dead NIC that does not come back carries nothing any more, and its owner's data goes over the other rail."""
+    """A dead NIC that stays away carries nothing, and its owner's data goes over the other rail."""
     world = World(lossy(nic, revive_after_s=None), 0)
     world.run()
     check_lossless(world)
@@ -146,7 +146,7 @@ def test_use_before_the_next_start_is_noticed(monkeypatch):
 
 def test_missing_return_to_the_home_rail_is_noticed(monkeypatch):
     """A protocol that stays on the backup rail for ever does not pass."""
-    monkeypatch.setattr(HotRepair, "prefer", lambda self, channel: None)
+    monkeypatch.setattr(HotRepair, "prefer", lambda _self, _channel: None)
     world = World(lossy(Nic(0, 1), revive_after_s=0.02), 0)
     world.run()
     assert used(world, Nic(0, 1)) == []
@@ -156,5 +156,7 @@ def test_what_is_in_flight_is_sent_again_once():
     """An announced death costs at most a window per channel, not the whole collective."""
     world = World(lossy(Nic(0, 1), revive_after_s=None), 0)
     world.run()
-    resent = sum(sender.resent_bytes for rank in world.ranks.values() for sender in rank.engine.senders.values())
+    resent = sum(
+        sender.resent_bytes for rank in world.ranks.values() for sender in rank.engine.senders.values()
+    )
     assert 0 < resent <= 2 * world.settings.window * world.settings.chunk_bytes

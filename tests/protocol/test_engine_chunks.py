@@ -30,9 +30,13 @@ class Sending:
         self.engine.pump()
         return [header.sequence for header in self.wire.take(Kind.DATA)]
 
-    def acknowledge(self, landed: int, consumed: int = 0, flags: Flag = Flag.NONE, generation: int = 0) -> None:
+    def acknowledge(
+        self, landed: int, consumed: int = 0, flags: Flag = Flag.NONE, generation: int = 0
+    ) -> None:
         """Let an acknowledgement arrive."""
-        header = Header(Kind.ACK, Nic(1, 0), 0, (Hop(0, 0),), 1, flags, generation, landed=landed, consumed=consumed)
+        header = Header(
+            Kind.ACK, Nic(1, 0), 0, (Hop(0, 0),), 1, flags, generation, landed=landed, consumed=consumed
+        )
         self.engine.arrived_by_rail(1, Message(header), 1.0)
 
 
@@ -42,9 +46,7 @@ def test_chunks_carry_all_that_the_receiver_needs():
     sending.engine.pump()
     node, message = sending.wire.sent[1]
     assert node == 1
-    assert message.header == Header(
-        Kind.DATA, ME, 0, (Hop(0, 1),), hop=1, collective=1, sequence=1, length=8
-    )
+    assert message.header == Header(Kind.DATA, ME, 0, (Hop(0, 1),), hop=1, collective=1, sequence=1, length=8)
     assert message.buffer is not None
     assert message.buffer.payload[:8].tolist() == [1] * 8
 
@@ -93,7 +95,7 @@ def test_nothing_is_sent_again_without_need(flags, generation, landed):
 
 
 def test_pong_makes_the_sender_rewind_if_nothing_waits_at_its_own_nic():
-    """If the receiver misses chunks that this rank's NIC has sent, they are lost; what waits there is only slow."""
+    """Missing chunks that this rank's NIC has sent are lost; what still waits there is only slow."""
     sending = Sending()
     sending.engine.pump()
     held = sending.wire.sent[2][1].buffer
@@ -108,7 +110,7 @@ def test_pong_makes_the_sender_rewind_if_nothing_waits_at_its_own_nic():
 
 
 def test_rewound_chunk_leaves_from_a_fresh_buffer_while_its_first_send_is_pending():
-    """The old send may read header and payload at any time, so neither is touched; the copy has the same bytes."""
+    """The old send may still read header and payload, so neither is touched; the copy has the same bytes."""
     sending = Sending()
     sending.engine.pump()
     first = [message.buffer for _, message in sending.wire.sent]
@@ -138,7 +140,7 @@ class TestAcknowledging:
             engine.arrived_by_rail(1, Message(header, buffer=buffer()), 1.0)
 
     def test_one_acknowledgement_for_all_that_arrived(self):
-        """Chunks that arrive together are acknowledged together, along their route, when the engine is pumped."""
+        """Chunks that arrive together are acknowledged together, along their route."""
         engine, wire = self.engine()
         self.arrive(engine, data(0, source=Nic(1, 0), target=0), data(1, source=Nic(1, 0), target=0))
         assert wire.sent == []
@@ -159,7 +161,7 @@ class TestAcknowledging:
         assert [(ack.landed, ack.consumed) for ack in wire.take(Kind.ACK)] == [(1, 1)]
 
     def test_acknowledgements_retrace_the_route(self):
-        """A chunk that came through a relay is acknowledged through the relay, though the home rail may be up."""
+        """What came through a relay is acknowledged through the relay, though the home rail is up."""
         engine, wire = self.engine()
         relayed = data(0, source=Nic(1, 0))._replace(route=(Hop(0, 2), Hop(1, 0)), hop=2)
         engine.arrived_locally(Message(relayed, buffer=buffer()), 1.0)

@@ -13,8 +13,11 @@ from r2cc_mpi.protocol.settings import Settings
 from tests.protocol.fakes import FakeWire, chunk, report
 
 ME = Nic(0, 0)
+FAR = Nic(2, 1)
 NODES, RAILS = 3, 2
-SETTINGS = Settings(window=3, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=6.0, damping_s=0.1)
+SETTINGS = Settings(
+    window=3, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=6.0, damping_s=0.1
+)
 SIGNATURE = Signature(1, 10, 3, 0, 1)
 
 
@@ -35,7 +38,9 @@ def hear(engine: Engine, news: News, now: float = 1.0) -> None:
     engine.arrived_by_rail(1, Message(Header(Kind.NEWS, Nic(1, 0), 0), news.pack()), now)
 
 
-def hello(engine: Engine, number: int, *, flags: Flag = Flag.NONE, origin: Nic = Nic(2, 1), now: float = 1.0) -> None:
+def hello(
+    engine: Engine, number: int, *, flags: Flag = Flag.NONE, origin: Nic = FAR, now: float = 1.0
+) -> None:
     """Let a HELLO arrive over the rail, passed on by node 1."""
     header = Header(Kind.HELLO, origin, 0, flags=flags, sequence=number)
     engine.arrived_by_rail(1, Message(header, News(NODES, RAILS).pack()), now)
@@ -57,7 +62,7 @@ def test_probe_is_echoed_on_the_same_rail(engine, wire):
 
 
 def test_question_is_answered_after_another_round(engine, wire):
-    """ASK is answered with the number of messages from the asker's node, only once the rank has polled again."""
+    """ASK is answered with the number of messages from the asker's node, after a further round of polling."""
     ask = Header(Kind.ASK, Nic(1, 0), 0, (Hop(1, 0),), hop=1, sequence=9)
     engine.tick(1.0)
     engine.arrived_locally(Message(ask), 1.0)
@@ -138,7 +143,7 @@ class TestHello:
         assert sum(header.kind is Kind.PROBE for header in everything) == 2
 
     def test_rank_that_stalls_asks(self, engine, wire):
-        """After the stall time without progress a rank that waits asks, again in each stall time, and examines its NIC."""
+        """A rank that waits without progress asks in each stall time, and examines its NIC."""
         engine.liveness.progress(0.0)
         pass_time(engine, 0.0, 0.5)
         assert wire.sent == wire.handed == []
@@ -169,7 +174,7 @@ class TestPing:
         return times
 
     def test_patience_doubles(self, engine, wire):
-        """The first ping comes after the stall time; the wait doubles up to eight times, for a slow rail's sake."""
+        """The first ping comes after the stall time; the wait doubles up to eight times."""
         engine.sender(1).capture(chunk(), 0.0)
         engine.pump()
         times = self.pings(engine, wire, 20.0)
@@ -257,7 +262,7 @@ class TestStart:
         engine.enter(start, 2.0)
         assert channel.route == (Hop(0, 1),)
 
-    def test_start_teaches_health(self, engine, wire):
+    def test_start_teaches_health(self, engine):
         """A rank that has not heard of a failure yet learns it from the START's vector."""
         other = Engine(Nic(1, 0), NODES, RAILS, FakeWire(), SETTINGS)
         other.declare_down([Nic(2, 0)], 0.0)
@@ -270,7 +275,7 @@ class TestStart:
 
 
 def test_recovered_nic_is_offered_by_its_owner(engine, wire):
-    """The owner probes over its dead NIC, waits the damping time after an echo, and raises the version for all to see."""
+    """The owner probes over its dead NIC, waits the damping time after an echo, and tells everyone."""
     engine.declare_down([ME], 0.0)
     engine.tick(1.0)
     (probe, _) = wire.take(Kind.PROBE)

@@ -48,7 +48,7 @@ def test_merge_is_idempotent_and_monotone(one, other):
 
 @given(VECTORS, VECTORS)
 def test_merge_reports_what_rose(one, other):
-    """The changes are exactly the versions that rose, with both values, and those NICs are no longer admitted."""
+    """The changes are the versions that rose, with both values, and those NICs are not admitted."""
     table = merged(one)
     changes = table.merge(other)
     assert changes == [
@@ -71,7 +71,7 @@ def test_even_is_up_and_odd_is_down(versions):
 
 @given(VECTORS, st.booleans())
 def test_raising_a_version_says_so_once(versions, up):
-    """A NIC is raised to the next version that says what it should; if it says so already, nothing changes."""
+    """A NIC is raised to the next version that says what it should, if it does not say so already."""
     table = merged(versions)
     for index, nic in enumerate(table.nics()):
         raised = table.raised(nic, up=up)
@@ -133,7 +133,7 @@ class TestAdmission:
         assert not table.is_admitted(self.NIC)
 
     def test_newer_agreement_does_not_admit(self):
-        """A vector that knows of a later flap than this rank admits nothing before this rank has merged it."""
+        """A vector that knows of a later flap admits nothing before this rank has merged it."""
         table = self.flapped(1)
         agreed = list(self.flapped(2).versions)
         assert table.admit(agreed) == []

@@ -33,7 +33,7 @@ class Setting:
 
 
 def test_channel_moves_to_the_next_rail_of_the_backup_chain():
-    """A channel whose target lost the home rail continues over the next rail and sends again what had not landed."""
+    """A channel whose target lost the home rail continues over the next one from what had landed."""
     setting = Setting()
     setting.channels[1].acknowledge(1, 0, 1.0)
     setting.report(Nic(1, 0))
@@ -107,7 +107,7 @@ def test_unnoticed_flap_rewinds():
 
 
 def test_recovered_nic_is_preferred_only_when_it_is_admitted():
-    """A NIC that is up again carries nothing before a START has admitted it, as long as there is another way."""
+    """A NIC that is up again carries nothing before a START admits it, if there is another way."""
     setting = Setting()
     setting.report(Nic(1, 0))
     setting.report(Nic(1, 0), up=True)
@@ -126,7 +126,7 @@ def test_recovered_nic_is_used_when_there_is_no_other_way():
 
 
 def test_busy_channel_does_not_go_home_yet():
-    """Chunks on their way over the backup rail could be overtaken: the channel goes home once they have landed."""
+    """Chunks on their way over the backup rail could be overtaken, so the channel waits for them."""
     setting = Setting()
     channel = setting.channels[1]
     setting.report(Nic(1, 0))
@@ -142,14 +142,16 @@ def test_busy_channel_does_not_go_home_yet():
 
 @pytest.mark.parametrize("nodes", [MAX_HOPS + 1, MAX_HOPS + 2])
 def test_route_that_does_not_fit_a_header_counts_as_none(nodes):
-    """Nodes in a line, each sharing a rail with the next one only: as many hops as fit are used, and no more."""
+    """Nodes in a line, each sharing a rail with the next only: a header has room for so many hops."""
     rails = nodes - 1
     health = HealthTable(nodes, rails)
     for nic in list(health.nics()):
         if nic.rail not in (nic.node - 1, nic.node):
             health.merge(health.raised(nic, up=False))
     route = HotRepair(ME, health, {}).best_route(nodes - 1)
-    assert route == (tuple(Hop(node - 1, node) for node in range(1, nodes)) if nodes <= MAX_HOPS + 1 else None)
+    assert route == (
+        tuple(Hop(node - 1, node) for node in range(1, nodes)) if nodes <= MAX_HOPS + 1 else None
+    )
 
 
 def test_nics_on_a_route():

@@ -1,4 +1,4 @@
-"""Each complaint of the checkers is heard when a finished run is tampered with. See also the planted errors."""
+"""Each complaint of the checkers is heard when a finished run is tampered with."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_wrong_element_is_seen(world):
     ],
 )
 def test_impossible_counters_are_seen(world, end, name, change, complaint):
-    """A channel that exceeds its window, runs ahead of itself, or believes what the other end does not know, is named."""
+    """A channel that exceeds its window, or believes what is not so, is named."""
     rank = world.ranks[FIRST]
     channel = rank.engine.senders[1] if end == "sender" else world.ranks[OTHER].engine.receivers[0]
     setattr(channel, name, getattr(channel, name) + change)
@@ -100,7 +100,7 @@ def test_rank_that_did_not_finish_is_seen(world, change):
         rank.left = False
     else:
         rank.error = ErrorFact(ErrorKind.ISOLATED, "why")
-    with pytest.raises(ViolationError, match="not left: node 1 rail 0: completed 2, error .*, down"):
+    with pytest.raises(ViolationError, match=r"not left: node 1 rail 0: completed 2, error .*, down"):
         check_lossless(world)
 
 
@@ -159,7 +159,7 @@ def test_wrong_comeback_is_seen(world, died, revived, raised, complaint):
 def test_needless_question_is_seen(world):
     """If nothing was amiss nobody should have had to ask; a chunk that a relay dropped is an excuse."""
     world.ranks[OTHER].engine.liveness.next_hello(world.ranks[OTHER].now)
-    with pytest.raises(ViolationError, match="nothing was amiss, but some ranks stalled .*: node 1 rail 0$"):
+    with pytest.raises(ViolationError, match=r"nothing was amiss, but some ranks stalled .*: node 1 rail 0$"):
         check_lossless(world)
     world.ranks[FIRST].engine.network.dropped_chunks += 1
     check_lossless(world)
@@ -181,10 +181,12 @@ class TestCutOff:
     def test_rank_that_gives_up_too_late(self, cut):
         """Two seconds more than the isolation timeout are allowed."""
         cut.ranks[FIRST].failed_at += 2.5
-        with pytest.raises(ViolationError, match="node 0 rail 0 gave up at .* later than"):
+        with pytest.raises(ViolationError, match=r"node 0 rail 0 gave up at .* later than"):
             check_cut_off(cut, VICTIM)
 
-    @pytest.mark.parametrize("error", [ErrorFact(ErrorKind.MISMATCH, "no answer by any route"), ErrorFact(ErrorKind.ISOLATED, "x")])
+    @pytest.mark.parametrize(
+        "error", [ErrorFact(ErrorKind.MISMATCH, "no answer by any route"), ErrorFact(ErrorKind.ISOLATED, "x")]
+    )
     def test_rank_that_gives_up_for_another_reason(self, cut, error):
         """Another kind of error, or another text, is not what has happened."""
         cut.ranks[FIRST].error = error
@@ -217,13 +219,13 @@ class TestCutOff:
 def test_endless_messages_are_seen(monkeypatch):
     """A run that never ends, because messages multiply, is ended."""
     monkeypatch.setattr("tests.protocol.world.EVENT_LIMIT", 50)
-    with pytest.raises(ViolationError, match="50 events by .* messages multiply without end"):
+    with pytest.raises(ViolationError, match=r"50 events by .* messages multiply without end"):
         World(Scenario(2, 2, (9,)), 0).run()
 
 
 def test_run_that_hangs_is_ended(monkeypatch):
     """A run in which nobody gets on ends some time after the last disturbance."""
-    monkeypatch.setattr("tests.protocol.rank.Rank.call_next", lambda rank: None)
+    monkeypatch.setattr("tests.protocol.rank.Rank.call_next", lambda _rank: None)
     world = World(Scenario(2, 2, (9,), patience_s=3.0), 0)
     world.run()
     assert 3.0 <= world.now < 3.1

@@ -29,7 +29,7 @@ def test_hello_is_new_once():
 
 
 def test_rank_is_stuck_after_the_stall_time():
-    """A rank that waits without progress is stuck; progress starts the time again; a rank that rests never is."""
+    """A rank that waits without progress is stuck; one that got on or that rests is not."""
     liveness = waiting()
     assert not liveness.is_stuck(STALL_S)
     assert liveness.is_stuck(STALL_S + 0.01)
@@ -53,7 +53,7 @@ def test_hellos_are_rare():
 
 
 def test_silent_ranks_are_named_after_the_timeout():
-    """Ranks that were not heard for the isolation timeout while this one waited are silent; those heard since are not."""
+    """Ranks that were not heard for the isolation timeout while this one waited are silent."""
     liveness = waiting()
     liveness.heard(0, 1, 0.0)
     liveness.heard(2, 1, 3.0)
@@ -100,7 +100,7 @@ def test_pause_of_this_process_is_forgiven():
     ],
 )
 def test_message_names_nodes_or_ranks(silent, who, why):
-    """Whole nodes are named as nodes, with what the rails no longer connect; single ranks as ranks that may be stopped."""
+    """Nodes that are silent as a whole are named as nodes, single ranks as ranks that may be stopped."""
     text = describe(silent, 3, 2, 10.0)
     assert "no answer by any route for 10 s" in text
     assert who in text

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from algorithms.nic import Hop, Nic
 from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import Header, Kind, reversed_route
 from r2cc_mpi.protocol.network import Message
-from tests.protocol.fakes import buffer, network, report
+from tests.protocol.fakes import ORIGIN, buffer, network, report
 
 RELAYED = (Hop(1, 2), Hop(0, 1))
 """From node 0 over rail 1 to node 2, and from there over rail 0 to node 1."""
 
 
-def ask(route, target_rail=1, origin=Nic(0, 0), hop=0) -> Message:
+def ask(route, target_rail=1, origin=ORIGIN, hop=0) -> Message:
     """Make a control message."""
     return Message(Header(Kind.ASK, origin, target_rail, route, hop))
 
@@ -34,10 +36,10 @@ def test_other_rails_are_reached_through_their_owner():
 
 
 def test_message_passes_owners_and_relays_to_its_target():
-    """A relayed message goes: origin, owner of the first rail, relay, owner of the second rail, target's owner, target."""
+    """A message passes: origin, first rail's owner, relay, second rail's owner, the target's, target."""
     stations = [Nic(0, 0), Nic(0, 1), Nic(2, 1), Nic(2, 0), Nic(1, 0), Nic(1, 1)]
     message = ask(RELAYED)
-    for here, after in zip(stations, stations[1:], strict=False):
+    for here, after in pairwise(stations):
         net, wire, _ = network(here)
         if here == message.header.origin:
             net.send(message)
@@ -56,7 +58,7 @@ def test_message_passes_owners_and_relays_to_its_target():
 
 
 def test_message_for_this_rank_is_returned():
-    """What ends here and is for this rail is not passed on; what is for another rail of the node is handed over."""
+    """What ends here for this rail is kept; what ends here for another rail is handed over."""
     net, wire, _ = network(Nic(1, 0))
     own = ask((Hop(0, 1),), target_rail=0, hop=1)
     assert net.arrived_by_rail(0, own) is own
@@ -77,7 +79,7 @@ def test_arrivals_over_the_rail_are_counted_by_sender():
 
 @pytest.mark.parametrize("has_room", [True, False])
 def test_relay_passes_a_chunk_on_or_drops_it(has_room):
-    """A relay keeps no chunk: without room for it at the neighbour it is dropped and counted. The buffer comes back."""
+    """A relay without room for a chunk drops it and counts; the buffer comes back either way."""
     pool = BufferPool(16)
     net, wire, _ = network(Nic(2, 1), pool=pool)
     wire.has_room = has_room
@@ -92,8 +94,9 @@ def test_relay_keeps_the_buffer_that_its_rail_still_reads():
     """A relay's buffer waits in quarantine while the send is pending."""
     pool = BufferPool(16)
     net, _, _ = network(Nic(2, 0), pool=pool)
-    relayed = Message(Header(Kind.DATA, Nic(0, 0), 0, RELAYED, hop=1, length=8), buffer=buffer())
-    relayed.buffer.pending = 1
+    held = buffer()
+    held.pending = 1
+    relayed = Message(Header(Kind.DATA, Nic(0, 0), 0, RELAYED, hop=1, length=8), buffer=held)
     assert net.arrived_locally(relayed) is None
     assert pool.quarantined == 1
     assert net.dropped_chunks == 0

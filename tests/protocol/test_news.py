@@ -38,7 +38,7 @@ def facts(draw):
     return news
 
 
-def state(news: News) -> tuple:
+def state(news: News):
     """What a rank knows, to compare."""
     return news.health.versions, news.starts, news.closing, news.error
 
@@ -135,7 +135,7 @@ def test_all_ranks_report_the_same_error(errors, draw):
 
 @pytest.mark.parametrize("text", ["x" * 5000, "ä" * 700, "x" + "ä" * 700, "€" * 1000])
 def test_long_messages_are_cut_alike_everywhere(text):
-    """A message too long for the wire is cut where it is written, between characters, so that all ranks show the same."""
+    """A message too long for the wire is cut where it is written, so that all ranks show the same."""
     news, other = News(NODES, RAILS), News(NODES, RAILS)
     news.add_error(ErrorFact(ErrorKind.ISOLATED, text))
     spread(news, other)

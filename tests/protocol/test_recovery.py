@@ -109,7 +109,7 @@ def test_failure_while_waiting_starts_over():
 
 
 def test_echo_of_an_earlier_probe_is_no_proof():
-    """The echo of a probe that was sent before the last failure may have been on its way, and does not count."""
+    """The echo of a probe that was sent before the last failure does not count."""
     owner = Owner()
     owner.fail()
     owner.recovery.tick(1.0)

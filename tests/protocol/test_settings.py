@@ -13,7 +13,7 @@ def test_unpaced_rails_take_the_defaults():
 
 @pytest.mark.parametrize("rate", [1e5, 1e6, 3e6, 2e7, 5e7, 1e9, 4e10])
 def test_sizes_and_times_fit_the_rate(rate):
-    """A chunk is short, a multiple of 64 bytes; a stall is four windows at least; a slow rail moves between questions."""
+    """Chunks are short, a stall lasts four windows at least, a slow rail moves between two questions."""
     settings = Settings.for_rate(rate, 20.0)
     assert MIN_CHUNK_BYTES <= settings.chunk_bytes <= MAX_CHUNK_BYTES
     assert settings.chunk_bytes % 64 == 0

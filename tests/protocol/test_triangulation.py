@@ -67,7 +67,7 @@ def test_echoes_prove_all_nics():
 
 
 def test_silent_nic_of_a_live_peer_is_dead():
-    """A peer that answers twice elsewhere while its counter stands still has a dead NIC, if a third NIC echoes."""
+    """A peer that answers twice elsewhere while its counter stands still has a dead NIC."""
     examination = Examination()
     examination.echoing, examination.answering = {2}, {1: 7}
     examination.begin()
@@ -102,7 +102,7 @@ def test_no_answer_no_verdict():
 
 
 def test_peer_that_does_not_answer_may_be_the_witness():
-    """Nobody echoes and one peer is stopped: it might prove this rank's NIC, so there is no verdict without it."""
+    """A peer that is stopped might prove this rank's NIC, so there is no verdict without it."""
     examination = Examination()
     examination.answering = {1: 7}
     for _ in range(3):
@@ -133,7 +133,7 @@ def test_slow_nic_is_alive_as_its_counter_moves():
 
 
 def test_second_answer_counts_only_a_probe_time_later():
-    """Answers that follow each other closely are one answer: the peer's counter must have had time to move."""
+    """Answers that follow each other closely are one: the counter must have had time to move."""
     examination = Examination()
     examination.echoing, examination.answering = {2}, {1: 7}
     examination.begin()
@@ -143,7 +143,7 @@ def test_second_answer_counts_only_a_probe_time_later():
 
 
 def test_witness_must_echo_after_the_accusation():
-    """This rank's NIC may have died meanwhile: an echo from before the suspect's second count proves nothing."""
+    """An echo from before the suspect's second count proves nothing: this rank's NIC may have died since."""
     examination = Examination()
     examination.echoing, examination.answering = {2}, {1: 7, 2: 7}
     examination.begin()
@@ -205,7 +205,7 @@ def test_rank_with_a_dead_nic_examines_nothing():
 
 
 def test_examinations_do_not_follow_each_other_too_closely():
-    """An examination that is under way is not restarted, and the next one begins two probe times later at the earliest."""
+    """An examination is not restarted, and the next begins two probe times later at the earliest."""
     examination = Examination()
     examination.echoing = {1, 2}
     examination.begin()
@@ -235,7 +235,7 @@ def test_questions_avoid_the_examined_rail():
 
 
 def test_questions_are_repeated():
-    """A question may be lost, so a peer that does not answer is asked again and again; one that has echoed is not."""
+    """A question may be lost, so a peer that does not answer is asked again; one that echoed is not."""
     examination = Examination()
     examination.echoing = {2}
     examination.begin()

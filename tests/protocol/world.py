@@ -1,4 +1,4 @@
-"""A simulated cluster: real engines and executors over a network that delays, loses, holds back, kills and revives.
+"""A simulated cluster: real engines and executors over a network with all kinds of trouble.
 
 Everything random comes from one seed, so a failing seed replays exactly.
 """
@@ -25,7 +25,6 @@ from tests.protocol.scenarios import Scenario
 SETTINGS = Settings(window=3, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=6.0)
 ITEM_BYTES = 8
 EVENT_LIMIT = 40_000
-
 
 
 class World:
@@ -121,7 +120,9 @@ class World:
             while faults and self.events >= faults[-1].at_event:
                 self.rails.kill(faults.pop())
             if self.events == EVENT_LIMIT:
-                raise ViolationError(f"{EVENT_LIMIT} events by {self.now:.2f} s: messages multiply without end")
+                raise ViolationError(
+                    f"{EVENT_LIMIT} events by {self.now:.2f} s: messages multiply without end"
+                )
             self.now, _, action, arguments = heapq.heappop(self._queue)
             self.events += 1
             action(*arguments)

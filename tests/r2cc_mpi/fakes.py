@@ -13,8 +13,10 @@ from r2cc_mpi.mpi_rail import Arrival
 from r2cc_mpi.protocol.buffers import Buffer
 from r2cc_mpi.protocol.header import Header, Kind
 from r2cc_mpi.protocol.network import Message
-from r2cc_mpi.virtual_rail import Counters
+from r2cc_mpi.virtual_rail import Counters, VirtualRail
 
+RATE = 1000.0
+"""Bytes per second at which a chunk of 1000 bytes takes one second."""
 IN_PLACE = object()
 """Stands for MPI.IN_PLACE."""
 
@@ -153,3 +155,25 @@ class FakeCommunicator:
 def words(count):
     """Make shared 64-bit words."""
     return memoryview(np.zeros(count, np.int64).data).cast("B").cast("q")
+
+
+def make_pair(rate=RATE, **how):
+    """Make two NICs of one rail, each the peer of the other."""
+    ends = FakeMpiRail(0), FakeMpiRail(1)
+    ends[0].peer, ends[1].peer = ends[1], ends[0]
+    return make_nic(ends[0], rate, **how), make_nic(ends[1], rate, **how)
+
+
+def make_nic(end, rate=RATE, **how):
+    """Make a NIC on one end of a fake MPI rail."""
+    return VirtualRail(end, rate, **how)
+
+
+def numbers(arrivals):
+    """List which chunks or control messages arrived."""
+    return [arrival.message.header.sequence for arrival in arrivals]
+
+
+def times_of(rail):
+    """List the times, in seconds, at which chunks left."""
+    return [stamp / 1e6 for _, _, stamp in rail._rail.sent]
