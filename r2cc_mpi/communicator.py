@@ -30,7 +30,7 @@ from r2cc_mpi.mpi_rail import MpiRail
 from r2cc_mpi.plan import NodePlan, plan_node
 from r2cc_mpi.protocol.engine import Detection, Engine
 from r2cc_mpi.protocol.hot_repair import Failover
-from r2cc_mpi.protocol.news import ErrorFact, ErrorKind, News, Signature, Start
+from r2cc_mpi.protocol.news import Closing, ErrorFact, ErrorKind, News, Signature, Start
 from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.shared_memory import check_free
 from r2cc_mpi.shared_node import SharedNode
@@ -319,6 +319,8 @@ class Communicator:
         start = engine.start_of(self._number)
         if start is not None and start.signature != signature:
             engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature))
+        if start is None and engine.news.closing[0] >= Closing.DONE:  # rank 0 tells all it knows, STARTs too
+            engine.give_up(ErrorKind.MISMATCH, self._closed_early(0, Nic(0, 0)))
         if self.strategy is Strategy.RING and (down := engine.health.down()):
             engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]))
         self._raise_error()
@@ -340,6 +342,13 @@ class Communicator:
         return (
             f"collective {self._number}: rank {rank} ({self.nic}) called with {', '.join(differences)} "
             "as on rank 0; every rank must make the same calls in the same order"
+        )
+
+    def _closed_early(self, rank: int, nic: Nic) -> str:
+        return (
+            f"rank {rank} ({nic}) closed the communicator while another rank called collective "
+            f"{max(self._number, self._engine.news.latest_start)}; "
+            "every rank must make the same calls in the same order"
         )
 
     # Health and experiments.
@@ -417,6 +426,9 @@ class Communicator:
             one.Free()
 
     def _may_leave(self, now: float) -> bool:
+        if self._engine.news.latest_start > self._number:
+            text = self._closed_early(self.layout.rank_of(self.nic), self.nic)
+            self._engine.give_up(ErrorKind.MISMATCH, text)
         self._raise_error()
         return self._engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
 

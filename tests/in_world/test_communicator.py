@@ -195,6 +195,20 @@ def test_mismatch_is_raised_on_every_rank(world, mismatch, odd, most_rails):
             comm.Allreduce(np.ones(100, np.float32), receive)
 
 
+@pytest.mark.parametrize("odd", ["first", "last"])
+def test_rank_that_closes_too_early_is_named(world, rails, odd):
+    """When a rank closes while the others make another call, all are told, instead of waiting for ever."""
+    if world.size == 1:
+        pytest.skip("a single rank agrees with itself")
+    odd_rank = {"first": 0, "last": world.size - 1}[odd]
+    comm = Communicator(world, rails=rails)
+    check_works(comm, world)
+    last_call = comm.close if world.rank == odd_rank else comm.Barrier
+    with pytest.raises(SignatureMismatchError, match=rf"rank {odd_rank} .* closed .* called collective 2"):
+        last_call()
+    comm.close()
+
+
 def test_report_of_the_last_call(world, rails):
     """The last call's number, strategy and times are there, and every call counts, barriers too."""
     with Communicator(world, rails=rails) as comm:

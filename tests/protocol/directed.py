@@ -18,12 +18,23 @@ def _some_nic(draw: random.Random, nodes: int, rails: int) -> Nic:
 
 
 def slowed(seed: int) -> Scenario:
-    """A NIC is so slow that echoes come too late; a process that stops makes everybody examine its NIC."""
+    """A NIC delays its messages 30-fold; a process that stops makes everybody examine its NIC."""
     draw = random.Random(seed)
     nodes, rails = _layout(seed)
     slow = _some_nic(draw, nodes, rails)
-    sleeper = Nic((slow.node + 1) % nodes, (slow.rail + 1) % rails)
-    return Scenario(nodes, rails, (7, 3), slow={slow: 85.0}, naps=(Nap(sleeper, 0.05, 2.0),))
+    return Scenario(nodes, rails, (7, 3), slow={slow: 30.0}, naps=(_nap_elsewhere(nodes, rails, slow),))
+
+
+def late_echoes(seed: int) -> Scenario:
+    """Echoes over one NIC come too late: only its receive counter shows that it is alive."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    far = _some_nic(draw, nodes, rails)
+    return Scenario(nodes, rails, (7, 3), lag_s={far: 0.2}, naps=(_nap_elsewhere(nodes, rails, far),))
+
+
+def _nap_elsewhere(nodes: int, rails: int, nic: Nic) -> Nap:
+    return Nap(Nic((nic.node + 1) % nodes, (nic.rail + 1) % rails), 0.05, 2.0)
 
 
 def asleep(seed: int) -> Scenario:
@@ -112,6 +123,7 @@ def narrow(seed: int) -> Scenario:
 
 SCENARIOS = (
     slowed,
+    late_echoes,
     asleep,
     computing,
     suspended,

@@ -69,7 +69,8 @@ class SimulatedRails:
             return
         world = self._world
         slowness = max(world.scenario.slow.get(nic, 1.0) for nic in (source, target))
-        delay_s = (5e-4 + self._random.expovariate(1 / 5e-4)) * slowness
+        lag_s = max(world.scenario.lag_s.get(nic, 0.0) for nic in (source, target))
+        delay_s = (5e-4 + self._random.expovariate(1 / 5e-4)) * slowness + lag_s
         key = (source, target, message.buffer is not None)
         arrival = max(world.now + delay_s, self._last_arrival.get(key, 0.0) + 1e-9)
         self._last_arrival[key] = arrival

@@ -174,27 +174,31 @@ class Rank:
         now, engine = self.now, self.engine
         engine.tick(now)
         engine.pump()
-        moved = self._step(now)
+        moved, may_go_on = self._step(now)
         check_channels(self)
         if engine.news.error and self.error is None and (self._closing or self._is_waiting()):
             self._fail(engine.news.error)
         if self._closing and self.error is None and engine.closing.may_leave(now):
             self._leave()
         if moved:
-            self._poke_node()
+            self._poke_node(myself=may_go_on)
 
-    def _step(self, now: float) -> bool:
-        """Let the executor do some steps, as many as happen to be between two events."""
+    def _step(self, now: float) -> tuple[bool, bool]:
+        """Let the executor do some steps, as many as happen to be between two events.
+
+        Returns:
+            Whether anything was done, and whether more could be done at once.
+        """
         moved = False
         for _ in range(self.world.random.choice([1, 2, 50])):
             if self.executor is None or self.error or not self.executor.step(now):
-                break
+                return moved, False
             moved = True
             self.engine.liveness.progress(now)
             self.engine.pump()
             if self.executor.is_complete:
                 self._complete()
-        return moved
+        return moved, True
 
     def _is_waiting(self) -> bool:
         return self.executor is not None and not self.executor.has_result
@@ -223,10 +227,10 @@ class Rank:
         self.world.running -= 1
         self.world.note(f"{self.me} leaves")
 
-    def _poke_node(self) -> None:
-        """Let the node's ranks see what has changed in their memory, and this one go on."""
+    def _poke_node(self, *, myself: bool) -> None:
+        """Let the node's other ranks see what has changed in their memory, and this one go on if it can."""
         for rail in range(self.world.scenario.rails):
-            neighbour = self.world.ranks[Nic(self.me.node, rail)]
-            if not neighbour._poked:
-                neighbour._poked = True
-                self.world.later(self.world.random.uniform(1e-5, 5e-4), neighbour.poke)
+            rank = self.world.ranks[Nic(self.me.node, rail)]
+            if not rank._poked and (myself or rank is not self):
+                rank._poked = True
+                self.world.later(self.world.random.uniform(1e-5, 5e-4), rank.poke)

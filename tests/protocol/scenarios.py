@@ -52,6 +52,7 @@ class Scenario:
         counts: Elements of each collective call.
         faults: NICs that die.
         slow: By which factor a NIC delays its messages.
+        lag_s: How much longer every message to or from a NIC takes, seconds.
         naps: Processes that are stopped for a while.
         pauses: How long a rank computes before a collective call, in seconds, by (rank, number of the call);
             its engine keeps serving.
@@ -65,6 +66,7 @@ class Scenario:
     counts: tuple[int, ...]
     faults: tuple[Fault, ...] = ()
     slow: dict[Nic, float] = field(default_factory=dict)
+    lag_s: dict[Nic, float] = field(default_factory=dict)
     naps: tuple[Nap, ...] = ()
     pauses: dict[tuple[Nic, int], float] = field(default_factory=dict)
     mailbox_slots: int = 4
@@ -79,7 +81,7 @@ class Scenario:
     @property
     def is_calm(self) -> bool:
         """Whether every death is announced and nothing else disturbs: then nobody should ever have to ask."""
-        disturbed = self.slow or self.naps or self.pauses
+        disturbed = self.slow or self.lag_s or self.naps or self.pauses
         return not disturbed and all(fault.announced for fault in self.faults)
 
 
