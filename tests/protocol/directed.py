@@ -104,11 +104,42 @@ def no_common_rail(seed: int) -> Scenario:
     return Scenario(3, 2, (40, 12), faults)
 
 
+def cut_off_for_a_while(seed: int) -> Scenario:
+    """One node loses all its NICs, and they come back before anybody gives up."""
+    draw = random.Random(seed)
+    nodes, rails = _layout(seed)
+    counts = (nodes * rails * 4, 5)
+    events = healthy_events(nodes, rails, counts)
+    node, at_event = draw.randrange(nodes), draw.randrange(events)
+    faults = tuple(
+        Fault(
+            Nic(node, rail),
+            at_event + draw.choice([0, 0, 5]),
+            announced=draw.random() < 0.5,
+            late=draw.random() < 0.5,
+            revive_after_s=draw.choice([0.5, 2.0, 4.0]),
+        )
+        for rail in range(rails)
+    )
+    return Scenario(nodes, rails, counts, faults)
+
+
+EVERYBODY_EXAMINES = (Nap(Nic(1, 0), 0.002, 0.9),)
+"""With three nodes and two rails the examinations begin at about event 100 and last until about event 600."""
+
+
+def dies_in_the_middle(seed: int) -> Scenario:
+    """A NIC dies while all NICs are examined, after it has echoed and before the verdicts."""
+    fault = Fault(Nic(0, 1), random.Random(seed).randrange(165, 220), announced=False, late=False)
+    return Scenario(3, 2, (7,), (fault,), naps=EVERYBODY_EXAMINES)
+
+
 def back_in_the_middle(seed: int) -> Scenario:
     """A NIC dies and comes back while all NICs are examined, and one of its peers is much slower."""
     draw = random.Random(seed)
-    fault = Fault(Nic(0, 1), draw.randrange(100, 600), announced=False, late=False, revive_after_s=0.3)
-    return Scenario(3, 2, (7,), (fault,), slow={Nic(2, 1): 30.0}, naps=(Nap(Nic(1, 0), 0.002, 0.9),))
+    at_event = draw.randrange(*draw.choice([(100, 160), (350, 560)]))
+    fault = Fault(Nic(0, 1), at_event, announced=False, late=False, revive_after_s=0.3)
+    return Scenario(3, 2, (7,), (fault,), slow={Nic(2, 1): 30.0}, naps=EVERYBODY_EXAMINES)
 
 
 def narrow(seed: int) -> Scenario:
@@ -130,6 +161,8 @@ SCENARIOS = (
     flapping,
     one_node_in_a_row,
     no_common_rail,
+    cut_off_for_a_while,
+    dies_in_the_middle,
     back_in_the_middle,
     narrow,
 )

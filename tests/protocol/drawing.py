@@ -68,7 +68,7 @@ def _random_fault(draw: random.Random, nic: Nic, last_event: int) -> Fault:
 def _random_naps(draw: random.Random, nics: list[Nic]) -> tuple[Nap, ...]:
     number = draw.choice([0, 0, 0, 0, 0, 0, 1, 1, 2])
     return tuple(
-        Nap(draw.choice(nics), draw.uniform(0, 0.3), draw.choice([0.2, 1.0, 5.0])) for _ in range(number)
+        Nap(draw.choice(nics), draw.uniform(0, 0.3), draw.choice([0.2, 0.7, 1.0, 5.0])) for _ in range(number)
     )
 
 

@@ -82,7 +82,8 @@ class Scenario:
     def is_calm(self) -> bool:
         """Whether every death is announced and nothing else disturbs: then nobody should ever have to ask."""
         disturbed = self.slow or self.lag_s or self.naps or self.pauses
-        return not disturbed and all(fault.announced for fault in self.faults)
+        connected = is_connected(self.nodes, self.rails, {fault.nic for fault in self.faults})
+        return connected and not disturbed and all(fault.announced for fault in self.faults)
 
 
 def star_allreduce(nodes: int) -> Schedule:
