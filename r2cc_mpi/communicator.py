@@ -440,14 +440,17 @@ class Communicator:
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Serves a little longer, so that the others hear why. Collective over the ranks of a host, which all
-        learn of the error.
+        Serves a little longer, so that the others hear why. Collective over the node's ranks, which all learn
+        of the error.
         """
         if self._is_open:
             self._is_open = False
             until = clock() + self.settings.stall_s
             with self._driver.held():
-                self._driver.run_until(lambda now: now > until and self._memory.everyone_came())
+                # Some rank may have announced itself for growing the memory before it heard of the error. The
+                # others come there too, so that MPI is left clean; those that closed in peace do not.
+                self._driver.run_until(lambda now: now > until or self._memory.everyone_came())
+                self._driver.run_until(lambda now: now > until)
             self._driver.stop()
             self._rail.cancel_receives()
             self._memory.free()

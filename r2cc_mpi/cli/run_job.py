@@ -62,15 +62,18 @@ def run(options: RunOptions) -> int:
     )
     if world.rank == 0:
         _print(options, _about(options))
+    agreed: int | None = None
     try:
         with comm:
-            return _measure(comm, options)
+            agreed = _measure(comm, options)
     except IncompleteCollectiveError as error:
-        ended = Verdict(error.exit_code, str(error))
-        if world.rank == 0:
-            _print(options, [verdict_line(ended)])
-            _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
-        return error.exit_code
+        if agreed is None:  # else the verdict is out, and what could not complete is only the end
+            agreed = error.exit_code
+            ended = Verdict(error.exit_code, str(error))
+            if world.rank == 0:
+                _print(options, [verdict_line(ended)])
+                _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
+    return agreed
 
 
 def _measure(comm: Communicator, options: RunOptions) -> int:

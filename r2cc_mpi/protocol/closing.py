@@ -3,8 +3,8 @@
 A rank is *done* when it has called close and all its chunks are consumed. It must go on serving until every
 rank is done, since it may be the relay that a late repair needs; and until every rank *knows* that, since it
 may be the one who tells. A rank that knows everyone to be done tells so as well (ALL_DONE) and leaves once
-all have told, or once nobody has asked for a while: then any rank that still waits knows by itself that it
-may leave.
+all have told. If some never tell, their words may have been lost with a NIC: it leaves once nobody has asked
+for the isolation timeout, when any rank that still waits has given up by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Close:
     Args:
         rank: Number of this rank.
         news: Where the ranks' progress in closing is kept.
-        linger_s: Seconds to wait for the last ALL_DONE since anybody was heard.
+        linger_s: Seconds to wait for the last ALL_DONE since anybody asked: the isolation timeout.
     """
 
     def __init__(self, rank: int, news: News, linger_s: float) -> None:

@@ -66,7 +66,7 @@ class Engine:
         self.detections: list[Detection] = []
         hello_s = min(settings.stall_s, settings.isolation_timeout_s / 4)
         self.liveness = Liveness(self.rank, nodes * rails, hello_s, settings.isolation_timeout_s)
-        self.closing = Close(self.rank, self.news, 2 * settings.stall_s)
+        self.closing = Close(self.rank, self.news, settings.isolation_timeout_s)
         self._triangulation = Triangulation(me, self.health, self.network, settings.probe_s)
         self._recovery = Recovery(me, self.health, self.network, settings.stall_s, settings.damping_s)
         self._ticked_at: float | None = None

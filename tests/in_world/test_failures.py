@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from algorithms.nic import Nic
 from r2cc_mpi import Communicator, FailStopError, IsolatedError
+from r2cc_mpi.protocol.news import Closing
 from tests.in_world.data import check_equal, contribution, total
 
 pytestmark = pytest.mark.mpi
@@ -130,6 +132,27 @@ def test_cut_leaves_arrays_alone(world, spare_rails):
     comm.close()
     with Communicator(world, rails=spare_rails) as comm:
         reduce_and_check(comm, world)
+
+
+def test_cut_while_closing(world, spare_rails):
+    """A node that is cut off when it has just said that it is done keeps nobody waiting for ever.
+
+    Ranks that know that all are done close in peace, the others raise after the isolation timeout.
+    """
+    comm = Communicator(world, rails=spare_rails, isolation_timeout=1.0)
+    reduce_and_check(comm, world)
+    comm.settle()
+
+    def die_once_done(now):
+        if not comm.rail.is_dead and comm._engine.news.closing[world.rank] >= Closing.DONE:
+            comm.rail.die(late=False)
+            comm.rail_event(up=False, now=now)
+
+    if comm.nic.node == 1:
+        comm.add_hook(die_once_done)
+    with suppress(IsolatedError):
+        comm.close()
+    assert not comm.is_open
 
 
 def test_ring_raises_when_a_rail_dies(world, spare_rails):

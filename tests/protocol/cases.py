@@ -24,10 +24,6 @@ class Kind(NamedTuple):
     check: Callable[[World], None]
 
 
-def _check_cut_off_victim(world: World) -> None:
-    check_cut_off(world, victim=world.scenario.faults[0].nic.node)
-
-
 @dataclass(frozen=True)
 class InstantRuns:
     """Small runs in which one NIC dies: for every NIC, announced or silent, lossy or late, at every event.
@@ -81,7 +77,7 @@ def instant_scenario(seed: int) -> Scenario:
 
 KINDS = {
     "random": Kind(random_scenario, check_lossless),
-    "cut": Kind(cutting_scenario, _check_cut_off_victim),
+    "cut": Kind(cutting_scenario, check_cut_off),
     "instant": Kind(instant_scenario, check_lossless),
     **{scenario.__name__: Kind(scenario, check_lossless) for scenario in directed.SCENARIOS},
 }

@@ -105,12 +105,15 @@ def no_common_rail(seed: int) -> Scenario:
 
 
 def cut_off_for_a_while(seed: int) -> Scenario:
-    """One node loses all its NICs, and they come back before anybody gives up."""
+    """One node, which closes last, loses all its NICs, and they come back before anybody gives up."""
     draw = random.Random(seed)
     nodes, rails = _layout(seed)
     counts = (nodes * rails * 4, 5)
     events = healthy_events(nodes, rails, counts)
-    node, at_event = draw.randrange(nodes), draw.randrange(events)
+    node, at_event = (
+        draw.randrange(nodes),
+        draw.randrange(draw.choice([0, events]), events + 6 * nodes * rails),
+    )
     faults = tuple(
         Fault(
             Nic(node, rail),
@@ -121,7 +124,7 @@ def cut_off_for_a_while(seed: int) -> Scenario:
         )
         for rail in range(rails)
     )
-    return Scenario(nodes, rails, counts, faults)
+    return Scenario(nodes, rails, counts, faults, pauses={(Nic(node, 0), len(counts) + 1): 0.5})
 
 
 EVERYBODY_EXAMINES = (Nap(Nic(1, 0), 0.002, 0.9),)

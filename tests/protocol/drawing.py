@@ -73,14 +73,22 @@ def _random_naps(draw: random.Random, nics: list[Nic]) -> tuple[Nap, ...]:
 
 
 def cutting_scenario(seed: int) -> Scenario:
-    """Draw a scenario in which all NICs of one node die: collectives that are under way cannot complete."""
+    """Draw a scenario in which failures separate the nodes: collectives that are under way cannot complete.
+
+    Either one node loses all its NICs, or two groups of nodes are left with different rails.
+    """
     draw = random.Random(seed)
     nodes, rails = draw.choice(LAYOUTS)
     counts = (nodes * rails * 6, 9, nodes * rails * 4)
     last_event = int(healthy_events(nodes, rails, counts) * 0.5)
-    victim = draw.randrange(nodes)
+    if draw.random() < 0.5:
+        victim = draw.randrange(nodes)
+        doomed = [Nic(victim, rail) for rail in range(rails)]
+    else:
+        group = draw.sample(range(nodes), draw.randrange(1, nodes))
+        kept = draw.sample(range(rails), draw.randrange(1, rails))
+        doomed = [nic for nic in Scenario(nodes, rails, ()).nics if (nic.node in group) != (nic.rail in kept)]
     faults = tuple(
-        Fault(Nic(victim, rail), draw.randrange(last_event), draw.random() < 0.5, draw.random() < 0.5)
-        for rail in range(rails)
+        Fault(nic, draw.randrange(last_event), draw.random() < 0.5, draw.random() < 0.5) for nic in doomed
     )
     return Scenario(nodes, rails, counts, faults, schedule=draw.choice([ring_allreduce, star_allreduce]))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from algorithms.nic import Hop, Nic
 from r2cc_mpi.protocol.buffers import Buffer, BufferPool
 from r2cc_mpi.protocol.channel import Chunk
-from r2cc_mpi.protocol.header import Header, Kind
+from r2cc_mpi.protocol.engine import Engine
+from r2cc_mpi.protocol.header import Flag, Header, Kind
 from r2cc_mpi.protocol.network import Message, Network
 from r2cc_mpi.protocol.news import News
 
 ORIGIN = Nic(0, 0)
+FAR = Nic(2, 1)
 
 
 class FakeWire:
@@ -82,3 +84,22 @@ def data(sequence: int, *, generation: int = 0, source: Nic = ORIGIN, target: in
         sequence=sequence,
         length=8,
     )
+
+
+def hear(engine: Engine, news: News, now: float = 1.0) -> None:
+    """Let news of node 1 arrive over the rail."""
+    engine.arrived_by_rail(1, Message(Header(Kind.NEWS, Nic(1, 0), 0), news.pack()), now)
+
+
+def hello(
+    engine: Engine, number: int, *, flags: Flag = Flag.NONE, origin: Nic = FAR, now: float = 1.0
+) -> None:
+    """Let a HELLO arrive over the rail, passed on by node 1."""
+    header = Header(Kind.HELLO, origin, 0, flags=flags, sequence=number)
+    engine.arrived_by_rail(1, Message(header, News(engine.nodes, engine.rails).pack()), now)
+
+
+def pass_time(engine: Engine, begin: float, end: float) -> None:
+    """Look at the timers again and again."""
+    for tick in range(int(begin / 0.02), int(end / 0.02) + 1):
+        engine.tick(tick * 0.02)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from algorithms.hot_repair import connected_groups
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.news import ErrorKind
 
@@ -158,38 +160,43 @@ def check_calm(world: World) -> None:
             raise ViolationError(f"nothing was amiss, but some ranks stalled or answered: {', '.join(asked)}")
 
 
-def check_cut_off(world: World, victim: int) -> None:
-    """Say that after a node lost all NICs, whoever could not finish gave up in time and did no harm.
+def check_cut_off(world: World) -> None:
+    """Say that after failures separated the nodes, whoever could not finish gave up in time and did no harm.
 
-    It names the nodes, and the user's arrays are as they were.
+    It names nodes of the other side, and the user's arrays are as they were.
 
     Raises:
         ViolationError: Naming the invariant and the ranks.
     """
     check_window(world)
     check_verdicts(world)
-    limit_s = world.rails.last_death_s + world.settings.isolation_timeout_s + 2
-    for rank in world.ranks.values():
-        if rank.error is not None:
-            _check_failed(rank, limit_s)
-        elif not rank.left:
-            raise ViolationError(f"{rank.me} neither finished nor gave up by {world.now:.2f} s")
-    outside = [rank for nic, rank in world.ranks.items() if rank.error and nic.node != victim]
-    inside = [rank for nic, rank in world.ranks.items() if rank.error and nic.node == victim]
-    for rank in outside:
-        if rank.error and f"node {victim}" not in rank.error.text:
-            raise ViolationError(f"{rank.me} does not name node {victim}: {rank.error.text}")
-    if outside and not inside:
-        raise ViolationError("the ranks outside gave up, those on the node that was cut off did not")
+    scenario, dead = world.scenario, world.rails.dead
+    groups = connected_groups(scenario.nodes, scenario.rails, lambda nic: nic not in dead)
+    for group in groups:
+        ranks = [rank for nic, rank in world.ranks.items() if nic.node in group]
+        for rank in ranks:
+            if rank.error is not None:
+                _check_failed(rank, group)
+            elif not rank.left:
+                raise ViolationError(f"{rank.me} neither finished nor gave up by {world.now:.2f} s")
+        if any(rank.error for rank in world.ranks.values()) and not any(rank.error for rank in ranks):
+            raise ViolationError(f"some ranks gave up, but none of those on the nodes {group}")
 
 
-def _check_failed(rank: Rank, limit_s: float) -> None:
+def _check_failed(rank: Rank, group: list[int]) -> None:
+    world = rank.world
     assert rank.error is not None
+    limit_s = world.rails.last_death_s + world.settings.isolation_timeout_s + 2
     if rank.failed_at > limit_s:
         raise ViolationError(f"{rank.me} gave up at {rank.failed_at:.2f} s, later than {limit_s:.2f} s")
-    if rank.error.kind is not ErrorKind.ISOLATED or "no answer by any route" not in rank.error.text:
+    found = re.search(r"no answer by any route for 6 s from (.*?);", rank.error.text)
+    if rank.error.kind is not ErrorKind.ISOLATED or found is None:
         raise ViolationError(f"{rank.me} gave up for another reason: {rank.error}")
-    untouched = rank.world.outputs[rank.completed : rank.completed + 1]
-    number = rank.world.rank_number(rank.me)
+    listed = found[1] if found[1].startswith("nodes ") else ", ".join(re.findall(r"node (\d+)", found[1]))
+    named = set(map(int, re.findall(r"\d+", listed)))
+    if not named or named & set(group):
+        raise ViolationError(f"{rank.me} should not name {sorted(named)}: it is connected with {group}")
+    untouched = world.outputs[rank.completed : rank.completed + 1]
+    number = world.rank_number(rank.me)
     if any((arrays[number] != UNTOUCHED).any() for arrays in untouched):
         raise ViolationError(f"{rank.me} wrote into the user's array of a collective that failed")

@@ -8,7 +8,7 @@ from algorithms.nic import Nic
 from r2cc_mpi.protocol.closing import Close
 from r2cc_mpi.protocol.engine import Engine
 from r2cc_mpi.protocol.health import Change, HealthTable
-from r2cc_mpi.protocol.liveness import Liveness
+from r2cc_mpi.protocol.liveness import Liveness, describe
 from r2cc_mpi.protocol.network import Network
 from r2cc_mpi.protocol.news import Closing
 from r2cc_mpi.protocol.recovery import Recovery
@@ -116,8 +116,19 @@ def pauses_are_not_forgiven(patch: pytest.MonkeyPatch):
 
 def nobody_is_named(patch: pytest.MonkeyPatch):
     """The message of a rank that gives up names no node."""
-    text = "no answer by any route for some time from somebody"
+    text = "no answer by any route for 6 s from somebody; sorry"
     patch.setattr("r2cc_mpi.protocol.engine.describe", lambda *_arguments: text)
+
+
+def the_wrong_nodes_are_named(patch: pytest.MonkeyPatch):
+    """The message of a rank that gives up names those that it can reach."""
+
+    def turned(silent, nodes, rails, timeout_s):
+        return describe(
+            [rank for rank in range(nodes * rails) if rank not in silent], nodes, rails, timeout_s
+        )
+
+    patch.setattr("r2cc_mpi.protocol.engine.describe", turned)
 
 
 def nics_come_back_without_an_echo(patch: pytest.MonkeyPatch):
@@ -139,3 +150,14 @@ def an_old_echo_is_proof(patch: pytest.MonkeyPatch):
 def ranks_leave_when_their_work_is_done(patch: pytest.MonkeyPatch):
     """A rank leaves without waiting for the others."""
     patch.setattr(Close, "may_leave", lambda self, _now: self._news.closing[self._rank] >= Closing.DONE)
+
+
+def ranks_leave_after_a_short_silence(patch: pytest.MonkeyPatch):
+    """A rank whose node is cut off for a moment does not stay until the others can hear that it is done."""
+    may_leave = Close.may_leave
+
+    def hasty(self, now):
+        self._linger_s = 1.0
+        return may_leave(self, now)
+
+    patch.setattr(Close, "may_leave", hasty)

@@ -15,7 +15,7 @@ import numpy as np
 
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.buffers import Buffer
-from r2cc_mpi.protocol.header import HEADER_BYTES, Header, pack, unpack
+from r2cc_mpi.protocol.header import HEADER_BYTES, Header, Kind, pack, unpack
 from r2cc_mpi.protocol.network import Message
 from tests.protocol.scenarios import Fault
 
@@ -159,7 +159,9 @@ class SimulatedRails:
     def _note(self, verb: str, flight: Flight) -> None:
         if self._world.trace is not None:
             header = flight.message.header
-            what = f"{header.kind.name} of {header.origin}, {header.sequence=}, {header.landed=}"
+            what = f"{header.kind.name} {header.sequence} of {header.origin}"
+            if header.kind is Kind.ACK:
+                what = f"ACK of {header.origin}: landed {header.landed}, consumed {header.consumed}"
             self._world.note(f"{flight.source} to node {flight.target.node}: {verb} {what}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.nic import Nic
+from algorithms.nic import Nic, describe_route
 from r2cc_mpi.executor import Executor
 from r2cc_mpi.protocol.engine import Engine
 from r2cc_mpi.protocol.network import Message
@@ -57,6 +57,7 @@ class Rank:
         self.asleep_until = 0.0
         self._clock_offset = world.random.uniform(0, 1e3)  # no two hosts' clocks agree
         self._poked = False
+        self._noted = 0, 0
         self._mailbox: dict[int, int] = {}
         self._last_hand_over: dict[tuple[int, bool], float] = {}
         self._closing = False
@@ -176,6 +177,8 @@ class Rank:
         engine.pump()
         moved, may_go_on = self._step(now)
         check_channels(self)
+        if self.world.trace is not None:
+            self._note_health()
         if engine.news.error and self.error is None and (self._closing or self._is_waiting()):
             self._fail(engine.news.error)
         if self._closing and self.error is None and engine.closing.may_leave(now):
@@ -199,6 +202,15 @@ class Rank:
             if self.executor.is_complete:
                 self._complete()
         return moved, True
+
+    def _note_health(self) -> None:
+        for detection in self.engine.detections[self._noted[0] :]:
+            state = "down" if detection.version % 2 else "up"
+            self.world.note(f"{self.me} holds {detection.nic} for {state} ({detection.cause})")
+        for failover in self.engine.hot_repair.failovers[self._noted[1] :]:
+            route = None if failover.route is None else describe_route(failover.source, failover.route)
+            self.world.note(f"{self.me} goes on over {route}, {failover.resent_chunks} chunks again")
+        self._noted = len(self.engine.detections), len(self.engine.hot_repair.failovers)
 
     def _is_waiting(self) -> bool:
         return self.executor is not None and not self.executor.has_result

@@ -11,11 +11,13 @@ from algorithms.nic import Hop, Nic
 from r2cc_mpi.protocol.health import HealthTable
 from r2cc_mpi.protocol.hot_repair import HotRepair
 from tests.protocol.cases import Case
-from tests.protocol.invariants import check_lossless
+from tests.protocol.invariants import ViolationError, check_lossless
+from tests.protocol.planted_control import ranks_leave_after_a_short_silence
 from tests.protocol.scenarios import Fault, Scenario
 from tests.protocol.world import World
 
 SMALL = Scenario(2, 2, (9, 3))
+LAST_TO_CLOSE = Scenario(2, 2, (9,), pauses={(Nic(1, 0), 2): 0.5})
 LONG = Scenario(2, 2, (800, 40, 40), pauses={(Nic(1, 0), 3): 1.0})
 
 
@@ -73,6 +75,30 @@ def test_death_while_ranks_close():
     """A NIC may die at any event while ranks find out that all are done."""
     begin, end = moments(SMALL, "has completed collective 2")[-1], moments(SMALL, "leaves")[-1]
     survive(deaths_around(range(begin, end, 3)))
+
+
+def cut_off_while_closing(at_event: int, *, announced: bool) -> World:
+    """Let node 1, which closes last, lose all NICs for two seconds at some event."""
+    faults = (Fault(Nic(1, rail), at_event, announced, late=False, revive_after_s=2.0) for rail in range(2))
+    world = World(replace(LAST_TO_CLOSE, faults=tuple(faults)), 0)
+    world.run()
+    return world
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_last_node_to_close_may_be_cut_off_for_a_while(announced):
+    """Ranks that only wait for a node to be done stay until it can tell them so."""
+    end = moments(LAST_TO_CLOSE, "leaves")[-1]
+    for at_event in range(end - 50, end, 3):
+        check_lossless(cut_off_while_closing(at_event, announced=announced))
+
+
+def test_leaving_without_waiting_for_those_that_are_cut_off_is_noticed(monkeypatch):
+    """A protocol whose ranks leave after a second of silence does not pass."""
+    ranks_leave_after_a_short_silence(monkeypatch)
+    end = moments(LAST_TO_CLOSE, "leaves")[-1]
+    with pytest.raises(ViolationError, match=r"not left: .*ISOLATED"):
+        check_lossless(cut_off_while_closing(end - 40, announced=True))
 
 
 @pytest.mark.parametrize("seed", range(6))
