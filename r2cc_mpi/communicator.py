@@ -138,6 +138,9 @@ class Communicator:
         self.nic = self.layout.nic_of(world.rank)
         self.settings = Settings.for_rate(rail_rate, isolation_timeout)
         body_bytes = News.capacity(self.layout.nodes, self.layout.rails)
+        # mpi4py duplicates the communicator in the first call of its lower-case reductions, holding the GIL,
+        # so that the service thread could not run meanwhile. This gets it over with.
+        world.allreduce(0)
         self._world = world.Dup()
         self._node_comm = self._world.Split(self.nic.node, self.nic.rail)
         self._rail_comm = self._world.Split(self.nic.rail, self.nic.node)
@@ -226,6 +229,7 @@ class Communicator:
         Raises:
             IncompleteCollectiveError: Some rank cannot be reached any more.
         """
+        self._check_open()
         with self._driver.held():
             self._engine.liveness.progress(clock())
             try:
@@ -238,9 +242,12 @@ class Communicator:
         self._raise_error()
         return all(channel.is_consumed for channel in self._engine.senders.values())
 
-    def _run(self, collective: Collective, count: int, arrays: Arrays) -> None:
+    def _check_open(self) -> None:
         if not self._is_open:
             raise UsageError("this communicator is closed; create a new one")
+
+    def _run(self, collective: Collective, count: int, arrays: Arrays) -> None:
+        self._check_open()
         began_at = clock()
         self._number += 1
         dtype = arrays.send.dtype
@@ -308,10 +315,9 @@ class Communicator:
         if executor.step(now):
             engine.liveness.progress(now)
             engine.pump()
-        if executor.is_complete:
-            return True
-        self._is_announced(signature)
-        return False
+        if not executor.has_result:  # once the user's array is being written, nothing may stop it half-way
+            self._is_announced(signature)
+        return executor.is_complete
 
     def _is_announced(self, signature: Signature) -> bool:
         """Say whether this call's START is known; raise what ends the call."""
@@ -440,20 +446,29 @@ class Communicator:
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Serves a little longer, so that the others hear why. Collective over the node's ranks, which all learn
-        of the error.
+        Serves a little longer, so that the others hear why, and waits for the host's other ranks to come here
+        too. If one does not within the isolation timeout (it may be stopped), the windows cannot be freed;
+        the job is then aborted when this process ends, with the status of an incomplete collective.
         """
         if self._is_open:
             self._is_open = False
-            until = clock() + self.settings.stall_s
+            heard_by = clock() + min(self.settings.stall_s, self.settings.isolation_timeout_s)
+            deadline = clock() + self.settings.isolation_timeout_s
+            came = False
+
+            def may_leave(now: float) -> bool:
+                nonlocal came
+                came = came or self._memory.everyone_came()
+                return now > (heard_by if came else deadline)
+
             with self._driver.held():
-                # Some rank may have announced itself for growing the memory before it heard of the error. The
-                # others come there too, so that MPI is left clean; those that closed in peace do not.
-                self._driver.run_until(lambda now: now > until or self._memory.everyone_came())
-                self._driver.run_until(lambda now: now > until)
+                self._driver.run_until(may_leave)
             self._driver.stop()
             self._rail.cancel_receives()
-            self._memory.free()
+            if came:
+                self._memory.free()
+            else:
+                last_resort.abort_at_exit(IncompleteCollectiveError.exit_code)
 
     def _die(self, error: BaseException) -> None:
         """End the whole job with the reason: without its service thread, others would wait for this rank."""
@@ -473,7 +488,7 @@ class Communicator:
         """
         if error is None:
             self.close()
-        elif isinstance(error, IncompleteCollectiveError | SignatureMismatchError | MachineError):
+        elif isinstance(error, R2ccError) and (self._has_raised or not isinstance(error, UsageError)):
             self.abandon()
 
 

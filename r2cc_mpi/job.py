@@ -73,9 +73,10 @@ class OwnData:
         terms = 0
         for other in others:
             terms += 1
-            self._sum += other
-            if self._tolerance is not None:
-                self._tolerance += np.abs(other)
+            with np.errstate(all="ignore"):  # the user's own infinities and overflows
+                self._sum += other
+                if self._tolerance is not None:
+                    self._tolerance += np.abs(other)
         if self._tolerance is not None:
             self._tolerance *= np.finfo(mine.dtype).eps * terms
 
@@ -87,7 +88,10 @@ class OwnData:
         """Count the elements that are not the sum."""
         if self._tolerance is None:
             return int(np.count_nonzero(array != self._sum))
-        return int(np.count_nonzero(~(np.abs(array - self._sum) <= self._tolerance)))
+        with np.errstate(all="ignore"):
+            near = np.abs(array - self._sum) <= self._tolerance
+        same = (array == self._sum) | (np.isnan(array) & np.isnan(self._sum))
+        return int(np.count_nonzero(~(near | same)))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class _Watch:
         self.communicators: weakref.WeakSet[Communicator] = weakref.WeakSet()
         self.previous: Hook | None = None
         self.is_ending = False
+        self.exit_status: int | None = None
 
     def any_open(self) -> bool:
         return any(communicator.is_open for communicator in self.communicators)
@@ -48,6 +49,8 @@ class _Watch:
                     "r2cc: error: the program ends with a communicator open: close() it on every rank\n"
                 )
             end_job()
+        if self.exit_status is not None:
+            end_job(self.exit_status)
 
 
 _watch = _Watch()
@@ -62,7 +65,12 @@ def watch(communicator: Communicator) -> None:
     _watch.communicators.add(communicator)
 
 
-def end_job() -> None:
+def abort_at_exit(status: int) -> None:
+    """End the job with a status when this process ends: MPI cannot be left in an orderly way any more."""
+    _watch.exit_status = status
+
+
+def end_job(status: int = 1) -> None:
     """Abort MPI's world, after everything printed is out.
 
     The service thread and the main thread may both come here; neither may go on, since the end of the process
@@ -74,4 +82,4 @@ def end_job() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     time.sleep(LAST_WORDS_S)
-    MPI.COMM_WORLD.Abort(1)
+    MPI.COMM_WORLD.Abort(status)

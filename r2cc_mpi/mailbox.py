@@ -17,7 +17,8 @@ from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import HEADER_BYTES, pack, unpack
 from r2cc_mpi.protocol.network import Message
 
-CHUNK_SLOTS = 4
+CHUNK_SLOTS = 8
+"""A whole window: HotRepair moves a channel to a neighbour rail, which has to take all of its chunks."""
 CONTROL_SLOTS = 32
 Bytes = npt.NDArray[np.uint8]
 Fence = Callable[[], None]

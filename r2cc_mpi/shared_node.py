@@ -43,7 +43,7 @@ class SharedNode:
         self._rails, self._rail = comm.size, comm.rank
         self._chunk_slot = HEADER_BYTES + chunk_bytes
         self._control_slot = HEADER_BYTES + body_bytes
-        pairs = self._rails * self._rails
+        pairs = self._rails * (self._rails - 1)
         words = 3 * self._rails + 4 * pairs
         self._chunk_ring = CHUNK_SLOTS * self._chunk_slot
         self._control_ring = CONTROL_SLOTS * self._control_slot
@@ -63,7 +63,8 @@ class SharedNode:
     def fixed_bytes(rails: int, chunk_bytes: int, body_bytes: int) -> int:
         """Bytes of the first window of one node."""
         ring = CHUNK_SLOTS * (HEADER_BYTES + chunk_bytes) + CONTROL_SLOTS * (HEADER_BYTES + body_bytes)
-        return (3 * rails + 4 * rails * rails) * WORD + rails * rails * ring
+        pairs = rails * (rails - 1)
+        return (3 * rails + 4 * pairs) * WORD + pairs * ring
 
     def _allocate(self, size: int) -> tuple[MPI.Win, np.ndarray[tuple[int], np.dtype[np.uint8]]]:
         own = size if self._rail == 0 else 0
@@ -72,7 +73,7 @@ class SharedNode:
         base, _ = window.Shared_query(0)
         memory = np.frombuffer(base, np.uint8, size)  # type: ignore[call-overload]  # MPI's buffer type
         if self._rail == 0:
-            memory[: 4 * self._rails * (self._rails + 1) * WORD] = 0  # the words of the first window
+            memory[: min(size, 4 * self._rails * self._rails * WORD)] = 0  # the words of the first window
         window.Sync()
         self._comm.Barrier()
         window.Sync()
@@ -140,7 +141,7 @@ class SharedNode:
         self._window.Sync()
 
     def _ring(self, producer: int, consumer: int, *, chunks: bool) -> Ring:
-        pair = producer * self._rails + consumer
+        pair = producer * (self._rails - 1) + consumer - (consumer > producer)
         first_word = 3 * self._rails + 4 * pair + (0 if chunks else 2)
         offset = pair * (self._chunk_ring + self._control_ring)
         if chunks:

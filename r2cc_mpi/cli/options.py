@@ -188,6 +188,8 @@ def _output(words: Namespace) -> Path | None:
     output = Path(words.output)
     if output.exists() and not output.is_dir():
         raise UsageError(f"--output {output}: that is a file, name a folder")
+    if output.resolve() == Path(words.input).resolve():
+        raise UsageError(f"--output {output}: the results would replace the input, name another folder")
     return output
 
 

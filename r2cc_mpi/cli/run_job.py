@@ -72,7 +72,7 @@ def run(options: RunOptions) -> int:
             ended = Verdict(error.exit_code, str(error))
             if world.rank == 0:
                 _print(options, [verdict_line(ended)])
-                _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
+                _write_failure(options, ended)
     return agreed
 
 
@@ -189,6 +189,14 @@ def _about(options: RunOptions) -> list[str]:
             for fault in options.faults
         ),
     ]
+
+
+def _write_failure(options: RunOptions, ended: Verdict) -> None:
+    """Write the report of a job that failed; if that fails too, the status stays that of the job."""
+    try:
+        _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
+    except R2ccError as error:
+        print(f"r2cc: error: {error}", file=sys.stderr, flush=True)
 
 
 def _write(rank: int, options: RunOptions, report: Report) -> None:
