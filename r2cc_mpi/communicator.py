@@ -48,6 +48,8 @@ from r2cc_mpi.virtual_rail import Counters, VirtualRail
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+LAST_CALL_S = 0.2
+"""After an error, how long a rank that is ready to grow the memory still waits for all others to be so."""
 SERIALS = 1 << 28
 """Communicators that follow each other are told apart by a random number below this."""
 
@@ -291,7 +293,21 @@ class Communicator:
         if self._memory.has_room(buffer_bytes, operations):
             return
         self._driver.run_until(lambda _: self._is_announced(signature))
-        self._driver.run_until(lambda _: self._memory.everyone_came() or not self._is_announced(signature))
+        came = False
+
+        def everyone_came() -> bool:
+            nonlocal came
+            came = came or self._memory.everyone_came()
+            return came
+
+        try:
+            self._driver.run_until(lambda _: everyone_came() or not self._is_announced(signature))
+        except R2ccError:
+            # If all have come, some may be growing already and wait for this rank inside MPI.
+            until = clock() + LAST_CALL_S
+            self._driver.run_until(lambda now: everyone_came() or now > until)
+            if not came:
+                raise
         try:
             self._memory.ensure(buffer_bytes, operations)
         except MachineError as short:
