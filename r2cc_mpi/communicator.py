@@ -441,6 +441,8 @@ class Communicator:
             self.abandon()
             raise
         self._is_open = False
+        with self._driver.held():
+            self._driver.run_until(lambda _: self._memory.may_be_freed())
         self._driver.stop()
         self._rail.cancel_receives()
         self._memory.free()
@@ -462,26 +464,26 @@ class Communicator:
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
 
-        Serves a little longer, so that the others hear why, and waits for the host's other ranks to come here
-        too. If one does not within the isolation timeout (it may be stopped), the windows cannot be freed;
-        the job is then aborted when this process ends, with the status of an incomplete collective.
+        Serves a little longer, so that the others hear why, and waits for the node's other ranks, to free the
+        shared memory with them. If one does not come within the isolation timeout (it may be stopped), the
+        job is aborted when this process ends, with the status of an incomplete collective.
         """
         if self._is_open:
             self._is_open = False
-            heard_by = clock() + min(self.settings.stall_s, self.settings.isolation_timeout_s)
-            deadline = clock() + self.settings.isolation_timeout_s
-            came = False
-
-            def may_leave(now: float) -> bool:
-                nonlocal came
-                came = came or self._memory.everyone_came()
-                return now > (heard_by if came else deadline)
-
+            heard_by = clock() + max(
+                min(self.settings.stall_s, self.settings.isolation_timeout_s), 2 * LAST_CALL_S
+            )
+            deadline = heard_by + self.settings.isolation_timeout_s
             with self._driver.held():
-                self._driver.run_until(may_leave)
+                self._driver.run_until(lambda now: now > heard_by)
+                # Some rank may have announced itself for growing the memory before it heard of the error. The
+                # others come there too, so that MPI is left clean; those that closed in peace do not.
+                until = clock() + self.settings.stall_s
+                self._driver.run_until(lambda now: now > until or self._memory.everyone_came())
+                self._driver.run_until(lambda now: self._memory.may_be_freed() or now > deadline)
             self._driver.stop()
             self._rail.cancel_receives()
-            if came:
+            if self._memory.may_be_freed():
                 self._memory.free()
             else:
                 last_resort.abort_at_exit(IncompleteCollectiveError.exit_code)

@@ -56,6 +56,8 @@ class SharedNode:
         self.copied = self._words[2 * self._rails : 3 * self._rails]
         self._data_window: MPI.Win | None = None
         self._meeting: MPI.Request | None = None
+        self._freeing: MPI.Request | None = None
+        self._all_want_to_free = False
         self.buffer = np.empty(0, np.uint8)
         self.done = memoryview(b"").cast("B")
 
@@ -171,6 +173,16 @@ class SharedNode:
             self._data_window.Unlock_all()
             self._data_window.Free()
             self._data_window = None
+
+    def may_be_freed(self) -> bool:
+        """Say whether all ranks of the node want to free; the first question announces this rank."""
+        if self._freeing is None:
+            self._freeing = self._comm.Ibarrier()
+        return self._all_want_to_free or self._test_freeing(self._freeing)
+
+    def _test_freeing(self, request: MPI.Request) -> bool:
+        self._all_want_to_free = request.Test()
+        return self._all_want_to_free
 
     def free(self) -> None:
         """Free the windows; collective over the node. A window not freed makes MPI abort in Finalize."""
