@@ -4,7 +4,8 @@ R2CC is arXiv 2512.25059, OptCC arXiv 2606.01680. ``Communicator`` is the door; 
 everything it raises. Importing this package does not start MPI.
 """
 
-from r2cc_mpi.communicator import CallReport, Communicator, NicHealth
+from r2cc_mpi.caller import CallReport
+from r2cc_mpi.communicator import Communicator, NicHealth
 from r2cc_mpi.errors import (
     FailStopError,
     FailureMissedError,

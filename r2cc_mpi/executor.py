@@ -92,9 +92,8 @@ class Executor:
         self._data = memory.buffer[: self._count * call.send.dtype.itemsize].view(call.send.dtype)
         pieces = pieces_of(self._data.nbytes, engine.nodes, engine.rails)
         self._contribution = Contribution(self._me.node, engine.nodes, engine.rails, self._count, pieces)
-        self._base = memory.contributed[
-            self._me.rail
-        ]  # between collectives the same for every rank of the node
+        # Between collectives the same for every rank of the node.
+        self._base = memory.contributed[self._me.rail]
         self._steps = self._copied = 0
         self._all_contributed = False
         self._plan: NodePlan | None = None
@@ -117,7 +116,10 @@ class Executor:
         if self._plan is None:
             # Not earlier: the others use what this rank contributes, and it may ask for something else.
             return self._begin(now)
-        progress = self._contribute() | self._apply_landed() | self._capture(now)
+        with np.errstate(
+            all="ignore"
+        ):  # infinities and overflows are the user's, and MPI does not warn either
+            progress = self._contribute() | self._apply_landed() | self._capture(now)
         return progress | self._finish(now)
 
     def _contribute(self) -> bool:

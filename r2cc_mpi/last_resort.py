@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from r2cc_mpi.communicator import Communicator
+    from r2cc_mpi.endpoint import Endpoint
 
 LAST_WORDS_S = 0.5
 """How long the launcher gets to pass on what was printed; at an abort it drops the rest."""
@@ -27,13 +27,13 @@ class _Watch:
     """The open communicators of this process and the exception hook that stood before ours."""
 
     def __init__(self) -> None:
-        self.communicators: weakref.WeakSet[Communicator] = weakref.WeakSet()
+        self.endpoints: weakref.WeakSet[Endpoint] = weakref.WeakSet()
         self.previous: Hook | None = None
         self.is_ending = False
         self.exit_status: int | None = None
 
     def any_open(self) -> bool:
-        return any(communicator.is_open for communicator in self.communicators)
+        return any(endpoint.is_open for endpoint in self.endpoints)
 
     def on_exception(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -56,13 +56,13 @@ class _Watch:
 _watch = _Watch()
 
 
-def watch(communicator: Communicator) -> None:
-    """End the job if this process ends while the communicator is open."""
+def watch(endpoint: Endpoint) -> None:
+    """End the job if this process ends while its communicator is open."""
     if _watch.previous is None:
         _watch.previous = sys.excepthook
         sys.excepthook = _watch.on_exception
         atexit.register(_watch.on_exit)
-    _watch.communicators.add(communicator)
+    _watch.endpoints.add(endpoint)
 
 
 def abort_at_exit(status: int) -> None:

@@ -19,6 +19,9 @@ from algorithms.nic import Route
 from r2cc_mpi.protocol.buffers import Buffer
 from r2cc_mpi.protocol.header import Flag, Header
 
+GENERATIONS = 1 << 16
+"""Generations are counted modulo this, as the header has two bytes for them."""
+
 
 class Chunk(NamedTuple):
     """A chunk in a slot: its bytes, how many of them count, and the collective it belongs to."""
@@ -117,7 +120,7 @@ class SendChannel:
         """
         again = self.sent - self.landed
         self.sent = self.landed
-        self.generation = (self.generation + 1) % 65536
+        self.generation = (self.generation + 1) % GENERATIONS
         return again
 
     def bytes_on_their_way(self) -> int:
@@ -136,7 +139,7 @@ class ReceiveChannel:
         expected: Chunks landed so far, which is the number of the one expected.
         consumed: Chunks handed to the executor and applied.
         ack_flags: What the next acknowledgement must say, or None when none is due.
-        last: Header of the newest chunk or ping; acknowledgements go back along its route.
+        last: Header of the newest chunk or ping, by generation; acknowledgements go back along its route.
     """
 
     def __init__(self) -> None:
@@ -153,7 +156,7 @@ class ReceiveChannel:
             Whether the chunk was the expected one and its buffer is now this channel's; otherwise it is to be
             dropped.
         """
-        self.last = header
+        self._remember(header)
         flags = self.ack_flags or Flag.NONE
         landed = header.sequence == self.expected
         if landed:
@@ -167,9 +170,15 @@ class ReceiveChannel:
         self.ack_flags = flags
         return landed
 
+    def _remember(self, header: Header) -> None:
+        """Keep the newest header; a chunk from before a rewind would make the sender ignore a gap report."""
+        last = self.last
+        if last is None or (header.generation - last.generation) % GENERATIONS < GENERATIONS // 2:
+            self.last = header
+
     def ping(self, header: Header) -> None:
         """Note that the sender wants to know."""
-        self.last = header
+        self._remember(header)
         self.ack_flags = (self.ack_flags or Flag.NONE) | Flag.PONG
 
     def front(self) -> Chunk | None:

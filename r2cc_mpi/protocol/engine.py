@@ -117,7 +117,7 @@ class Engine:
             number, chunk = following
             if (
                 chunk.buffer.pending
-            ):  # a rewound chunk whose first send still reads the buffer, header included
+            ):  # a rewound chunk, whose first send still reads the buffer and its header
                 fresh = self.pool.take()
                 fresh.payload[: chunk.length] = chunk.buffer.payload[: chunk.length]
                 self.pool.give_back(chunk.buffer)

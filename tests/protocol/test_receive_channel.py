@@ -5,7 +5,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.nic import Hop
+from algorithms.nic import Hop, Nic
 from r2cc_mpi.protocol.channel import ReceiveChannel, SendChannel
 from r2cc_mpi.protocol.header import Flag, Header, Kind
 from tests.protocol.fakes import buffer, chunk, data
@@ -137,3 +137,17 @@ def test_stream_arrives_exactly_once_and_in_order(actions):
         assert target.expected - target.consumed <= WINDOW
     assert consumed == [number % 256 for number in range(source.captured)]
     assert source.is_consumed
+
+
+def test_late_chunk_does_not_hide_a_gap_report():
+    """A chunk from before a rewind leaves the acknowledgement with the newest generation and its gap."""
+    channel = ReceiveChannel()
+    origin, route = Nic(0, 0), (Hop(0, 1),)
+    newest = Header(Kind.DATA, origin, 0, route, generation=1, sequence=2)
+    channel.arrive(newest, buffer())
+    channel.arrive(newest._replace(generation=0), buffer())
+    assert (channel.last, channel.ack_flags) == (newest, Flag.GAP)
+    wrapped = newest._replace(generation=0, sequence=3)
+    channel.last = newest._replace(generation=65535)
+    channel.arrive(wrapped, buffer())
+    assert channel.last == wrapped

@@ -1,0 +1,187 @@
+"""What a rank owns while its communicator is open: engine, rail, shared memory, driver; and the way out.
+
+There are two ways out. *Closing*: every rank is done, everything is freed. *Abandoning*, after an error that
+ends the job: the others are told why, and only what can be freed without unreachable nodes is freed.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Collection
+
+from algorithms.nic import Nic
+from r2cc_mpi import last_resort
+from r2cc_mpi.driver import Driver, RankWire, clock
+from r2cc_mpi.errors import (
+    FailStopError,
+    IncompleteCollectiveError,
+    IsolatedError,
+    MachineError,
+    R2ccError,
+    SignatureMismatchError,
+)
+from r2cc_mpi.groups import Groups
+from r2cc_mpi.layout import Layout
+from r2cc_mpi.mpi_rail import MpiRail
+from r2cc_mpi.protocol.engine import Engine
+from r2cc_mpi.protocol.news import ErrorKind, News
+from r2cc_mpi.protocol.settings import Settings
+from r2cc_mpi.shared_node import SharedNode
+from r2cc_mpi.virtual_rail import VirtualRail
+
+LAST_CALL_S = 0.2
+"""After an error, how long a rank that is ready to grow the memory still waits for all others to be so."""
+SERIALS = 1 << 28
+"""Communicators that follow each other are told apart by a random number below this."""
+
+_ERRORS: dict[ErrorKind, type[R2ccError]] = {
+    ErrorKind.ISOLATED: IsolatedError,
+    ErrorKind.FAIL_STOP: FailStopError,
+    ErrorKind.MISMATCH: SignatureMismatchError,
+    ErrorKind.MACHINE: MachineError,
+}
+
+
+class Endpoint:
+    """What one rank owns.
+
+    Args:
+        groups: Its MPI communicators.
+        layout: Nodes and rails.
+        settings: Sizes and times of the protocol.
+        rail_rate: Rate of each rail in each direction, bytes per second, or None.
+        failed: NICs that are down from the start.
+
+    Attributes:
+        nic: This rank, by its NIC.
+        rank: Its number.
+        engine: The protocol.
+        memory: What the node's ranks share.
+        rail: This rank's software NIC.
+        driver: Carries messages between them.
+        is_open: Whether it has neither closed nor been abandoned.
+        has_raised: Whether the user has been told of an error that ends the job.
+
+    Raises:
+        MachineError: ``/dev/shm`` is too small; every rank raises.
+    """
+
+    def __init__(
+        self,
+        groups: Groups,
+        layout: Layout,
+        settings: Settings,
+        rail_rate: float | None,
+        failed: Collection[Nic],
+    ) -> None:
+        self.layout, self.settings = layout, settings
+        self.nic = layout.nic_of(groups.world.rank)
+        self.rank = groups.world.rank
+        self._groups = groups
+        body_bytes = News.capacity(layout.nodes, layout.rails)
+        mailboxes_bytes = SharedNode.fixed_bytes(layout.rails, settings.chunk_bytes, body_bytes)
+        groups.check_room(mailboxes_bytes, "what the ranks of a node share")
+        self.memory = SharedNode(groups.node, groups.host, settings.chunk_bytes, body_bytes)
+        wire = RankWire()
+        self.engine = Engine(self.nic, layout.nodes, layout.rails, wire, settings)
+        serial = groups.world.bcast(random.randrange(SERIALS))
+        self._mpi_rail = MpiRail(groups.rail, self.engine.pool, body_bytes, settings.window, serial)
+        self.rail = VirtualRail(self._mpi_rail, rail_rate, common_clock=groups.is_one_host)
+        self.driver = Driver(self.engine, self.rail, self.memory, wire, self._die)
+        self.is_open = True
+        self.has_raised = False
+        self.engine.declare_down(list(failed), clock())
+        if self.nic in failed:
+            self.rail.die(late=False)
+            self.engine.rail_event(up=False, now=clock())
+        groups.world.Barrier()
+        last_resort.watch(self)
+        self.driver.start()
+
+    def raise_error(self) -> None:
+        """Raise the error that ends the job, if there is one."""
+        error = self.engine.news.error
+        if error is not None:
+            self.has_raised = True
+            raise _ERRORS[error.kind](error.text)
+
+    def close(self, calls: int) -> None:
+        """Serve until every rank is done, then free everything.
+
+        Collective; without effect the second time.
+
+        Args:
+            calls: Number of collectives this rank has called.
+
+        Raises:
+            R2ccError: What ended the job instead.
+        """
+        if self.has_raised:
+            self.abandon()
+        if not self.is_open:
+            return
+        try:
+            with self.driver.held():
+                self.engine.closing.ask()
+                self.engine.liveness.progress(clock())
+                self.driver.run_until(lambda now: self._may_leave(now, calls))
+        except R2ccError:
+            self.abandon()
+            raise
+        self.is_open = False
+        with self.driver.held():
+            self.driver.run_until(lambda _: self.memory.may_be_freed())
+        self._stop()
+        self.memory.free()
+        self._groups.free()
+
+    def _may_leave(self, now: float, calls: int) -> bool:
+        latest = self.engine.news.latest_start
+        if latest > calls:
+            self.engine.give_up(ErrorKind.MISMATCH, closed_early(self.rank, self.nic, latest))
+        self.raise_error()
+        return self.engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
+
+    def abandon(self) -> None:
+        """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
+
+        Serves a little longer, so that the others hear why, and waits for the node's other ranks, to free the
+        shared memory with them. If one does not come within the isolation timeout (it may be stopped), the
+        job is aborted when this process ends, with the status of an incomplete collective.
+        """
+        if not self.is_open:
+            return
+        self.is_open = False
+        settings = self.settings
+        heard_by = clock() + max(min(settings.stall_s, settings.isolation_timeout_s), 2 * LAST_CALL_S)
+        deadline = heard_by + settings.isolation_timeout_s
+        with self.driver.held():
+            self.driver.run_until(lambda now: now > heard_by)
+            # Some rank may have announced itself for growing the memory before it heard of the error. The
+            # others come there too, so that MPI is left clean; those that closed in peace do not.
+            until = clock() + settings.stall_s
+            self.driver.run_until(lambda now: now > until or self.memory.everyone_came())
+            self.driver.run_until(lambda now: self.memory.may_be_freed() or now > deadline)
+        self._stop()
+        if self.memory.may_be_freed():
+            self.memory.free()
+        else:
+            last_resort.abort_at_exit(IncompleteCollectiveError.exit_code)
+
+    def _stop(self) -> None:
+        self.driver.stop()
+        self._mpi_rail.cancel_receives()
+
+    def _die(self, error: BaseException) -> None:
+        """End the whole job with the reason: without its service thread, others would wait for this rank."""
+        traceback.print_exception(error)
+        last_resort.end_job()
+
+
+def closed_early(rank: int, nic: Nic, collective: int) -> str:
+    """Say that a rank closed although another one called a further collective."""
+    return (
+        f"rank {rank} ({nic}) closed the communicator while another rank called collective {collective}; "
+        "every rank must make the same calls in the same order"
+    )
