@@ -36,6 +36,13 @@ launch.GRACE_S = 0.2
 sys.exit(launch.run_to_end([sys.executable, "-c", *sys.argv[1:]], os.environ))
 """
 
+# A background job of a script inherits that signals are ignored; these tests want them heard.
+HEAR_SIGNALS = """
+import signal
+for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+    signal.signal(number, signal.SIG_DFL)
+"""
+
 
 # Writes its words into the file "words" beside it, one a line.
 FAKE_MPIEXEC = """#!/bin/sh
@@ -50,7 +57,7 @@ def start(*arguments):
 
     All of its processes hold the pipe that is its output, so the pipe ends when the last of them does.
     """
-    command = [sys.executable, "-c", WAIT_FOR_IT, STARTER, *arguments]
+    command = [sys.executable, "-c", HEAR_SIGNALS + WAIT_FOR_IT, STARTER, *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
