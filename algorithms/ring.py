@@ -16,7 +16,8 @@ degraded member slows every step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +37,7 @@ def ring_reduce_scatter(builder: ScheduleBuilder, members: Sequence[int], region
     Raises:
         ScheduleError: A node occurs twice, or the region does not divide into n sections.
     """
-    n = len(members)
-    ring, successor, boundary = _ring(members, region)
-    member = np.arange(n)
-    for k in range(n - 1):
-        section = (member - k) % n
-        builder.step(
-            stage="reduce-scatter",
-            source=ring,
-            target=successor,
-            lo=boundary[section],
-            hi=boundary[section + 1],
-            reduce=True,
-        )
+    side_by_side(reduce_scatter_steps(builder, members, region))
 
 
 def ring_all_gather(builder: ScheduleBuilder, members: Sequence[int], region: Region) -> None:
@@ -62,26 +51,18 @@ def ring_all_gather(builder: ScheduleBuilder, members: Sequence[int], region: Re
     Raises:
         ScheduleError: A node occurs twice, or the region does not divide into n sections.
     """
-    n = len(members)
-    ring, successor, boundary = _ring(members, region)
-    member = np.arange(n)
-    for k in range(n - 1):
-        section = (member + 1 - k) % n
-        builder.step(
-            stage="all-gather",
-            source=ring,
-            target=successor,
-            lo=boundary[section],
-            hi=boundary[section + 1],
-            reduce=False,
-        )
+    side_by_side(all_gather_steps(builder, members, region))
 
 
-def ring_allreduce(nodes: int) -> Schedule:
-    """Write the ring allreduce over all nodes, in the order of their numbers.
+def ring_allreduce(nodes: int, order: Sequence[int] | None = None) -> Schedule:
+    """Write the ring allreduce over all nodes.
 
     Args:
         nodes: n, at least 1. A single node has nothing to do: the schedule is empty.
+        order: The nodes in the order of the ring (see `algorithms.re_ranking`); None: 0, 1, ..., n-1.
+
+    Raises:
+        ScheduleError: The order does not name every node once.
 
     >>> for transfer in ring_allreduce(2):
     ...     print(transfer)
@@ -91,9 +72,117 @@ def ring_allreduce(nodes: int) -> Schedule:
     transfer 3 (all-gather): node 1 -> node 0, copy [0, 1)
     """
     builder = ScheduleBuilder(nodes, grid=nodes)
-    ring_reduce_scatter(builder, range(nodes), (0, nodes))
-    ring_all_gather(builder, range(nodes), (0, nodes))
+    side_by_side(allreduce_steps(builder, ring_order(nodes, order), (0, nodes)))
     return builder.build(allreduce(nodes, nodes))
+
+
+def ring_order(nodes: int, order: Sequence[int] | None) -> list[int]:
+    """Return the order of a ring over all nodes: the one given, or that of their numbers.
+
+    Raises:
+        ScheduleError: The order does not name every node once.
+    """
+    ring = list(range(nodes) if order is None else order)
+    if sorted(ring) != list(range(nodes)):
+        raise ScheduleError(f"order {ring} does not name each of the nodes 0..{nodes - 1} once")
+    return ring
+
+
+def reduce_scatter_steps(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    region: Region,
+    *,
+    rails: Collection[int] | None = None,
+    stage: str = "reduce-scatter",
+) -> Iterator[None]:
+    """Append what `ring_reduce_scatter` does, one step each time the caller asks for the next.
+
+    Args:
+        builder: Receives the steps.
+        members: As for `ring_reduce_scatter`.
+        region: As for `ring_reduce_scatter`.
+        rails: The rails that may carry it; None means all.
+        stage: Label of the steps.
+
+    Raises:
+        ScheduleError: A node occurs twice, or the region does not divide into n sections.
+    """
+    n = len(members)
+    ring, successor, boundary = _ring(members, region)
+    member = np.arange(n)
+    for k in range(n - 1):
+        section = (member - k) % n
+        builder.step(
+            stage=stage,
+            source=ring,
+            target=successor,
+            lo=boundary[section],
+            hi=boundary[section + 1],
+            reduce=True,
+            rails=rails,
+        )
+        yield
+
+
+def all_gather_steps(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    region: Region,
+    *,
+    rails: Collection[int] | None = None,
+    stage: str = "all-gather",
+) -> Iterator[None]:
+    """Append what `ring_all_gather` does, one step each time; arguments and errors as above."""
+    n = len(members)
+    ring, successor, boundary = _ring(members, region)
+    member = np.arange(n)
+    for k in range(n - 1):
+        section = (member + 1 - k) % n
+        builder.step(
+            stage=stage,
+            source=ring,
+            target=successor,
+            lo=boundary[section],
+            hi=boundary[section + 1],
+            reduce=False,
+            rails=rails,
+        )
+        yield
+
+
+def allreduce_steps(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    region: Region,
+    *,
+    rails: Collection[int] | None = None,
+    name: str = "",
+) -> Iterator[None]:
+    """Append the allreduce of `region` over the ring of `members`, one step each time.
+
+    Args:
+        builder: Receives 2 (n-1) steps of n transfers each.
+        members: The n nodes in the order of the ring.
+        region: Cut into n equal sections.
+        rails: The rails that may carry it; None means all.
+        name: Put before the labels of the two halves, "reduce-scatter" and "all-gather".
+
+    Raises:
+        ScheduleError: A node occurs twice, or the region does not divide into n sections.
+    """
+    label = f"{name} " if name else ""
+    yield from reduce_scatter_steps(builder, members, region, rails=rails, stage=f"{label}reduce-scatter")
+    yield from all_gather_steps(builder, members, region, rails=rails, stage=f"{label}all-gather")
+
+
+def side_by_side(*rings: Iterator[None]) -> None:
+    """Let rings that run at once take turns: the first step of each, then the second of each, and so on.
+
+    In program order neither then stands behind the other, so a port that both use serves them alike.
+    """
+    for _ in zip_longest(*rings):
+        pass
 
 
 def ring_reduce_scatter_schedule(nodes: int) -> Schedule:

@@ -145,7 +145,7 @@ def healthy_mapping(schedule: Schedule, rails: int) -> Stripes:
     if rails < 1:
         raise ScheduleError(f"cannot map a schedule to {rails} rails; give at least one")
     columns = schedule.columns
-    allowed = _allowed_rails(schedule, rails)
+    allowed = allowed_rails(schedule, rails)
     sizes = np.array([len(choice) for choice in allowed], np.int32)
     refinement = math.lcm(*sizes.tolist())
     if schedule.grid * refinement >= GRID_LIMIT:
@@ -179,8 +179,12 @@ def healthy_mapping(schedule: Schedule, rails: int) -> Stripes:
     )
 
 
-def _allowed_rails(schedule: Schedule, rails: int) -> list[list[int]]:
-    """Write out each entry of the schedule's table of rail sets; the unused ones too, they do no harm."""
+def allowed_rails(schedule: Schedule, rails: int) -> list[list[int]]:
+    """Write out each entry of the schedule's table of rail sets; the unused ones too, they do no harm.
+
+    Raises:
+        ScheduleError: A transfer asks for a rail that does not exist.
+    """
     every = list(range(rails))
     allowed = [every if choice is None else sorted(choice) for choice in schedule.rail_sets]
     for entry, choice in enumerate(allowed):

@@ -4,8 +4,9 @@ R2CC is arXiv 2512.25059, OptCC arXiv 2606.01680. ``Communicator`` is the door; 
 everything it raises. Importing this package does not start MPI.
 """
 
-from r2cc_mpi.caller import CallReport
-from r2cc_mpi.communicator import Communicator, NicHealth
+from algorithms.nic import Nic
+from r2cc_mpi.call_report import CallReport
+from r2cc_mpi.communicator import Communicator
 from r2cc_mpi.errors import (
     FailStopError,
     FailureMissedError,
@@ -14,9 +15,13 @@ from r2cc_mpi.errors import (
     MachineError,
     R2ccError,
     SignatureMismatchError,
+    TimeLimitError,
     UsageError,
     WrongResultError,
 )
+from r2cc_mpi.nic_health import NicHealth
+from r2cc_mpi.reduction import Reduction
+from r2cc_mpi.request import Request
 
 __all__ = [
     "CallReport",
@@ -26,9 +31,13 @@ __all__ = [
     "IncompleteCollectiveError",
     "IsolatedError",
     "MachineError",
+    "Nic",
     "NicHealth",
     "R2ccError",
+    "Reduction",
+    "Request",
     "SignatureMismatchError",
+    "TimeLimitError",
     "UsageError",
     "WrongResultError",
 ]

@@ -1,16 +1,14 @@
-"""What a call may be given: contiguous NumPy arrays of a known type; the rest is refused with a reason."""
+"""What a call may be given: buffers of a known element type that fit together; the rest is refused."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from r2cc_mpi.buffer_specs import Array, MpiNames, flat_array
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.strategy import dtype_code
-
-Array = npt.NDArray[Any]
 
 
 class Arrays(NamedTuple):
@@ -19,24 +17,33 @@ class Arrays(NamedTuple):
     send: Array
     receive: Array
 
+    def at_least_one(self) -> Arrays:
+        """Give one element to empty arrays: nothing to add up, but everyone must have called it."""
+        if len(self.send):
+            return self
+        nothing = np.zeros(1, self.send.dtype)
+        return Arrays(nothing, nothing)
 
-def check_arrays(send: object, receive: object, in_place: object) -> Arrays:
-    """Check the arrays of a reduction.
+
+def check_arrays(send: object, receive: object, mpi: MpiNames) -> Arrays:
+    """Check the buffers of a reduction.
 
     Args:
-        send: The user's array, or ``in_place``.
-        receive: The user's array for the result.
-        in_place: MPI's IN_PLACE.
+        send: The user's buffer specification, or MPI's IN_PLACE.
+        receive: The user's buffer specification for the result.
+        mpi: MPI's names.
 
     Raises:
         UsageError: Naming the argument and what is wrong with it.
     """
-    receive_flat = _flat(receive, "recvbuf")
+    receive_flat = flat_array(receive, "recvbuf", mpi)
+    dtype_code(receive_flat.dtype)
     if not receive_flat.flags.writeable:
         raise UsageError("recvbuf is read-only; pass an array that may be written")
-    if send is in_place:
+    if send is mpi.IN_PLACE:
         return Arrays(receive_flat, receive_flat)
-    send_flat = _flat(send, "sendbuf")
+    send_flat = flat_array(send, "sendbuf", mpi)
+    dtype_code(send_flat.dtype)
     if send_flat.dtype != receive_flat.dtype or len(send_flat) != len(receive_flat):
         raise UsageError(
             f"sendbuf has {len(send_flat)} elements of {send_flat.dtype}, recvbuf {len(receive_flat)} of "
@@ -45,18 +52,3 @@ def check_arrays(send: object, receive: object, in_place: object) -> Arrays:
     if np.may_share_memory(send_flat, receive_flat) and len(send_flat):
         raise UsageError("sendbuf and recvbuf overlap; pass MPI.IN_PLACE as sendbuf to reduce in place")
     return Arrays(send_flat, receive_flat)
-
-
-def _flat(array: object, name: str) -> Array:
-    if not isinstance(array, np.ndarray):
-        raise UsageError(f"{name} is a {type(array).__name__}; pass a NumPy array")
-    if isinstance(array, np.ma.MaskedArray):
-        raise UsageError(f"{name} is a masked array; pass its .data or .filled()")
-    if not array.flags.c_contiguous:
-        raise UsageError(f"{name} is not contiguous; pass numpy.ascontiguousarray({name})")
-    if not array.dtype.isnative:
-        raise UsageError(
-            f"{name} is in foreign byte order; convert it with {name}.astype({name}.dtype.newbyteorder('='))"
-        )
-    dtype_code(array.dtype)
-    return array.view(np.ndarray).reshape(-1)  # a matrix would stay two-dimensional

@@ -1,183 +1,173 @@
-"""One collective call at one rank: START, room in shared memory, executor, report, and what can end it."""
+"""One rank's collective calls, in order: one runs at a time, those behind it wait.
+
+MPI lets non-blocking collectives overlap. Here they run one after the other, in the order of the calls: the
+rails are what they all wait for, and one START, one node buffer and one word per operation serve them all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
 
-from algorithms.nic import Nic
 from r2cc_mpi.arrays import Arrays
+from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.driver import clock
-from r2cc_mpi.endpoint import LAST_CALL_S, Endpoint, closed_early
-from r2cc_mpi.errors import MachineError, R2ccError
-from r2cc_mpi.executor import Call, Executor
-from r2cc_mpi.plan import NodePlan, plan_node
-from r2cc_mpi.protocol.hot_repair import Failover
-from r2cc_mpi.protocol.news import Closing, ErrorKind, Signature, Start
-from r2cc_mpi.strategy import (
-    SUM,
-    Collective,
-    Strategy,
-    dtype_code,
-    in_force,
-    operations_bound,
-    stripes_of,
-)
-
-LEADER = 0
-"""The rank whose START begins every collective: the lowest of node 0."""
-
-
-@dataclass(frozen=True)
-class CallReport:
-    """The last collective at this rank.
-
-    Attributes:
-        number: Number of the collective.
-        strategy: Name of the strategy in force when it ended.
-        excluded: NICs that were not used any more, or not yet again, when it ended.
-        time_s: Seconds from call to return.
-        network_s: Seconds from the START to this rank's last operation.
-        failovers: Channels of this rank that were repaired meanwhile.
-    """
-
-    number: int
-    strategy: str
-    excluded: tuple[Nic, ...]
-    time_s: float
-    network_s: float
-    failovers: tuple[Failover, ...]
+from r2cc_mpi.endpoint import Endpoint
+from r2cc_mpi.errors import IncompleteCollectiveError, R2ccError
+from r2cc_mpi.pending_call import UNKNOWN, PendingCall
+from r2cc_mpi.planning import Wishes
+from r2cc_mpi.protocol.news import Signature
+from r2cc_mpi.reduction import Reduction
+from r2cc_mpi.strategy import Collective, dtype_code
 
 
 class Caller:
-    """Makes one rank's calls, one after the other.
+    """Makes one rank's calls.
 
     Args:
         endpoint: What the rank owns.
-        strategy: What the user asked for.
+        wishes: What the user asks of the plan.
 
     Attributes:
         calls: Number of calls made.
+        last_report: What the collective did that completed last; None before the first.
     """
 
-    def __init__(self, endpoint: Endpoint, strategy: Strategy) -> None:
-        self._endpoint, self._strategy = endpoint, strategy
-        self._engine, self._driver, self._memory = endpoint.engine, endpoint.driver, endpoint.memory
+    def __init__(self, endpoint: Endpoint, wishes: Wishes) -> None:
+        self._endpoint, self._driver, self._wishes = endpoint, endpoint.driver, wishes
+        self._queue: deque[PendingCall] = deque()
         self.calls = 0
+        self.last_report: CallReport | None = None
+        self._driver.work = self._advance
 
-    def run(self, collective: Collective, count: int, arrays: Arrays) -> CallReport:
-        """Run a collective.
+    @property
+    def progress(self) -> float:
+        """Share of the node's operations in the running collective that are done; 0 if none runs."""
+        return self._queue[0].progress if self._queue else 0.0
+
+    def run(
+        self,
+        collective: Collective,
+        count: int,
+        arrays: Arrays | None,
+        op: Reduction,
+        *,
+        everyone: bool = False,
+    ) -> None:
+        """Make a call and wait for its result.
 
         Args:
             collective: Which one.
             count: Elements that the user asked for.
-            arrays: At least one element each.
+            arrays: At least one element each; None if this rank brings no data.
+            op: The reduction.
+            everyone: Whether also ranks that usually bring no data do so in this call.
 
         Raises:
             R2ccError: What ended the job.
         """
-        began_at = clock()
-        self.calls += 1
-        dtype = arrays.send.dtype
-        signature = Signature(collective, count, dtype_code(dtype), SUM, self._strategy)
-        chunk_elements = self._endpoint.settings.chunk_bytes // dtype.itemsize
-        elements, layout = len(arrays.send), self._endpoint.layout
-        operations = operations_bound(elements, layout.nodes, layout.rails, chunk_elements)
-        plan = self._planner(elements, chunk_elements)
-        call = Call(self.calls, arrays.send, arrays.receive, signature, plan)
         with self._driver.held():
-            earlier_failovers = len(self._engine.hot_repair.failovers)
-            self._engine.liveness.progress(began_at)
-            if self._endpoint.rank == LEADER:
-                self._engine.lead(self.calls, signature)
+            call = self._enqueue(collective, count, arrays, op, everyone=everyone)
+            self._drive(call)
+        self._tell(call)
+
+    def start(self, collective: Collective, count: int, arrays: Arrays | None, op: Reduction) -> PendingCall:
+        """Make a call and return before its result is there; see :meth:`run` for the arguments."""
+        with self._driver.held():
+            call = self._enqueue(collective, count, arrays, op)
+            self._driver.look(self._advance)  # so that START is on its way at once
+        self._driver.wake()
+        return call
+
+    def test(self, call: PendingCall) -> bool:
+        """Say whether a call is done, after a look at the network; raise what ended it."""
+        if not call.is_done and self._driver.try_hold():
             try:
-                self._make_room(signature, arrays.send.nbytes, operations)
-                executor = Executor(self._engine, self._memory, call)
-                self._driver.run_until(lambda now: self._step(executor, signature, now))
+                self._driver.look(self._advance)
             finally:
-                self._engine.liveness.rest()
-            failovers = tuple(self._engine.hot_repair.failovers[earlier_failovers:])
-            excluded = tuple(self._engine.health.excluded())
-        assert executor.network_began_at is not None
-        assert executor.network_ended_at is not None
-        network_s = executor.network_ended_at - executor.network_began_at
-        strategy = in_force(self._strategy, excluded).label
-        return CallReport(self.calls, strategy, excluded, clock() - began_at, network_s, failovers)
+                self._driver.let_go()
+        if call.is_done:
+            self._tell(call)
+        return call.is_done
 
-    def _planner(self, count: int, chunk_elements: int) -> Callable[[Start], NodePlan]:
-        layout, nic = self._endpoint.layout, self._endpoint.nic
+    def wait(self, call: PendingCall) -> None:
+        """Wait until a call is done; raise what ended it."""
+        if not call.is_done:
+            with self._driver.held():
+                self._drive(call)
+        self._tell(call)
 
-        def plan(_start: Start) -> NodePlan:
-            stripes = stripes_of(layout.nodes, layout.rails)
-            return plan_node(
-                stripes, node=nic.node, rail=nic.rail, count=count, chunk_elements=chunk_elements
-            )
+    def finish(self) -> None:
+        """Wait until every call is done; what ended one is for its own request to say."""
+        with self._driver.held():
+            self._driver.run_until(self._advance)
 
-        return plan
+    def settle(self) -> None:
+        """Wait until every call is done and the receivers have applied all chunks of this rank.
 
-    def _make_room(self, signature: Signature, buffer_bytes: int, operations: int) -> None:
-        """Grow the shared memory. All ranks of the host must do it together, so all must want the same."""
-        if self._memory.has_room(buffer_bytes, operations):
-            return
-        self._driver.run_until(lambda _: self._is_announced(signature))
-        came = False
+        Raises:
+            R2ccError: What ended the job.
+        """
+        self.finish()
+        liveness, senders = self._endpoint.engine.liveness, self._endpoint.engine.senders
 
-        def everyone_came() -> bool:
-            nonlocal came
-            came = came or self._memory.everyone_came()
-            return came
+        def is_settled(_now: float) -> bool:
+            self._endpoint.raise_error()
+            return all(channel.is_consumed for channel in senders.values())
 
-        try:
-            self._driver.run_until(lambda _: everyone_came() or not self._is_announced(signature))
-        except R2ccError:
-            # If all have come, some may be growing already and wait for this rank inside MPI.
-            until = clock() + LAST_CALL_S
-            self._driver.run_until(lambda now: everyone_came() or now > until)
-            if not came:
+        with self._driver.held():
+            liveness.progress(clock())
+            try:
+                self._driver.run_until(is_settled)
+            except R2ccError:
+                self._endpoint.has_raised = True
                 raise
-        try:
-            self._memory.ensure(buffer_bytes, operations)
-        except MachineError as short:
-            self._engine.give_up(ErrorKind.MACHINE, f"node {self._endpoint.nic.node}: {short}")
-            raise
+            finally:
+                liveness.rest()
 
-    def _step(self, executor: Executor, signature: Signature, now: float) -> bool:
-        if executor.step(now):
-            self._engine.liveness.progress(now)
-            self._engine.pump()
-        if not executor.has_result:  # once the user's array is being written, nothing may stop it half-way
-            self._is_announced(signature)
-        return executor.is_complete
+    def drop(self) -> None:
+        """Give up the calls that are not done."""
+        with self._driver.held():
+            while self._queue:
+                call = self._queue.popleft()
+                call.drop(
+                    IncompleteCollectiveError(
+                        f"collective {call.number} was given up with its communicator, after an earlier error"
+                    )
+                )
 
-    def _is_announced(self, signature: Signature) -> bool:
-        """Say whether this call's START is known; raise what ends the call."""
-        engine = self._engine
-        start = engine.start_of(self.calls)
-        if start is not None and start.signature != signature:
-            engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature, signature))
-        if start is None and engine.news.closing[LEADER] >= Closing.DONE:  # it tells all it knows, STARTs too
-            leader = self._endpoint.layout.nic_of(LEADER)
-            engine.give_up(ErrorKind.MISMATCH, closed_early(LEADER, leader, self.calls))
-        if self._strategy is Strategy.RING and (down := engine.health.down()):
-            engine.give_up(ErrorKind.FAIL_STOP, _fail_stop_text(down[0]))
-        self._endpoint.raise_error()
-        return start is not None
+    def _enqueue(
+        self,
+        collective: Collective,
+        count: int,
+        arrays: Arrays | None,
+        op: Reduction,
+        *,
+        everyone: bool = False,
+    ) -> PendingCall:
+        self.calls += 1
+        dtype = UNKNOWN if arrays is None else dtype_code(arrays.send.dtype)
+        signature = Signature(collective, count, dtype, op, self._wishes.strategy)
+        call = PendingCall(self._endpoint, self.calls, signature, self._wishes, arrays, everyone=everyone)
+        self._queue.append(call)
+        return call
 
-    def _mismatch(self, leader: Signature, mine: Signature) -> str:
-        differences = [
-            f"{name} {ours} instead of {theirs}"
-            for name, ours, theirs in zip(Signature._fields, mine, leader, strict=True)
-            if ours != theirs
-        ]
-        return (
-            f"collective {self.calls}: rank {self._endpoint.rank} ({self._endpoint.nic}) called with "
-            f"{', '.join(differences)} as on rank {LEADER}; "
-            "every rank must make the same calls in the same order"
-        )
+    def _drive(self, call: PendingCall) -> None:
+        self._driver.run_until(lambda now: self._advance(now) or call.is_done)
 
+    def _advance(self, now: float) -> bool:
+        """Take a step of the first call, and begin the next ones; say whether all are done."""
+        while self._queue:
+            call = self._queue[0]
+            try:
+                if not call.step(now):
+                    return False
+            finally:
+                if call.is_done:
+                    self._queue.popleft()
+            self.last_report = call.report or self.last_report
+        return True
 
-def _fail_stop_text(nic: Nic) -> str:
-    return (
-        f"{nic} failed and strategy ring does not repair: this is what a fail-stop library does; "
-        "use --strategy hot-repair or auto to go on without it"
-    )
+    def _tell(self, call: PendingCall) -> None:
+        if call.error is not None:
+            self._endpoint.has_raised |= isinstance(call.error, R2ccError)
+            raise call.error

@@ -2,105 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from algorithms.nic import Nic
 from r2cc_mpi.arrays import Arrays, check_arrays
-from r2cc_mpi.caller import Caller, CallReport
-from r2cc_mpi.driver import clock
+from r2cc_mpi.caller import Caller
+from r2cc_mpi.creation import check_alike, check_numbers, check_wishes, contributors_of
 from r2cc_mpi.endpoint import Endpoint
 from r2cc_mpi.errors import R2ccError, UsageError
+from r2cc_mpi.gathering import all_gather
 from r2cc_mpi.groups import Groups, layout_of
-from r2cc_mpi.layout import Layout
-from r2cc_mpi.protocol.engine import Detection
-from r2cc_mpi.protocol.hot_repair import Failover
+from r2cc_mpi.inspection import Inspection
+from r2cc_mpi.pending_call import UNKNOWN
+from r2cc_mpi.planning import Wishes, slow_from_the_start
 from r2cc_mpi.protocol.settings import Settings
+from r2cc_mpi.reduction import Reduction, reduction_of
+from r2cc_mpi.request import Request
+from r2cc_mpi.splitting import Choice, check_choices, choice_of, declared_in, parts_of, renumbered
 from r2cc_mpi.strategy import Collective, Strategy
-from r2cc_mpi.virtual_rail import Counters, VirtualRail
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-@dataclass(frozen=True)
-class NicHealth:
-    """What this rank knows of a NIC.
+class Communicator(Inspection):
+    """Collectives over several rails, each with a rank of its own on every node.
 
-    Attributes:
-        nic: Which one.
-        is_up: Whether it works.
-        since: When this rank learned it, seconds on :data:`r2cc_mpi.driver.clock`; None if it was never
-            reported.
-        cause: How this rank learned it: 'event', 'probe', 'news', 'echo' or 'declared'; empty if it was never
-            reported.
-    """
-
-    nic: Nic
-    is_up: bool
-    since: float | None
-    cause: str
-
-
-class Communicator:
-    """Collectives over several rails, one rank per rail and node.
-
-    All ranks of ``comm`` create it together, with the same arguments. Use it as a context manager or call
-    :meth:`close`: until then a thread of each rank serves the others.
+    All ranks of ``comm`` create it together, with the same arguments, before anything has failed. Use it as a
+    context manager or call :meth:`close`: until then a thread of each rank serves the others. A rank's calls
+    come from one thread.
 
     Args:
         comm: An MPI communicator, by default COMM_WORLD; it is used only here and in :meth:`close`.
         nodes: Number of nodes; by default from ``rails``, or one for each host.
-        rails: Rails per node, which is ranks per node.
+        rails: Rails per node; by default as many as ranks per node. Each is owned by one rank.
+        ranks_per_node: Ranks per node, if they are more than its rails: the others only bring data and take
+            results.
         rail_rate: Pace each rail in each direction at this many bytes per second; None: not at all.
-        strategy: 'auto', 'ring' or 'hot-repair'.
+        strategy: 'auto' (the planner's choice for every call), 'ring', 'hot-repair', 'balance' or
+            'r2cc-allreduce'; see :mod:`r2cc_mpi.planning`.
+        pieces: K of R2CC-AllReduce's second stage; None: the planner's best.
+        partial: Y, R2CC-AllReduce's share of the partial ring; None: that of the lost bandwidth.
+        form: Of R2CC-AllReduce, 'chain' or 'helper'.
+        slow: NICs that run at a fraction of the others' rate from the start, for the plan.
         isolation_timeout: Seconds without an answer by any route after which a collective is given up.
         failed: NICs that are down from the start.
+        contribute: Whether this rank brings data and takes results; the one argument in which ranks may
+            differ. A rank that does not (it is there for its rail) calls ``Allreduce(None, None)``.
 
     Raises:
-        UsageError: The ranks do not divide into nodes, or the ranks' arguments are impossible.
+        UsageError: The ranks do not divide into nodes, or an argument is impossible.
+        SignatureMismatchError: The ranks' arguments differ.
         MachineError: MPI lacks THREAD_MULTIPLE, or ``/dev/shm`` is too small.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each is a choice by itself, and named)
         self,
         comm: MPI.Intracomm | None = None,
         *,
         nodes: int | None = None,
         rails: int | None = None,
+        ranks_per_node: int | None = None,
         rail_rate: float | None = None,
         strategy: str = "auto",
+        pieces: int | None = None,
+        partial: Fraction | None = None,
+        form: str = "chain",
+        slow: Mapping[Nic, Fraction] | None = None,
         isolation_timeout: float = 10.0,
         failed: Collection[Nic] = (),
+        contribute: bool = True,
     ) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         world = MPI.COMM_WORLD if comm is None else comm
+        self._inherited: dict[str, Any] = {
+            "rail_rate": rail_rate,
+            "strategy": strategy,
+            "pieces": pieces,
+            "partial": partial,
+            "form": form,
+            "slow": dict(slow or {}),
+            "isolation_timeout": isolation_timeout,
+        }
+        shape = {"nodes": nodes, "rails": rails, "ranks_per_node": ranks_per_node}
+        check_alike(world, {**shape, "failed": failed, **self._inherited})
         self.strategy = Strategy.parse(strategy)
-        self.layout = layout_of(world, nodes, rails)
-        _check_numbers(self.layout, rail_rate, isolation_timeout, failed)
-        self.settings = Settings.for_rate(rail_rate, isolation_timeout)
-        groups = Groups(world, self.layout)
-        self._endpoint = Endpoint(groups, self.layout, self.settings, rail_rate, failed)
-        self._engine, self._driver = self._endpoint.engine, self._endpoint.driver
-        self._caller = Caller(self._endpoint, self.strategy)
-        self.nic = self._endpoint.nic
-        self.last_report: CallReport | None = None
+        layout = layout_of(world, nodes, rails, ranks_per_node)
+        check_numbers(layout, rail_rate, isolation_timeout, failed)
+        wishes = Wishes(
+            self.strategy,
+            pieces,
+            partial,
+            form,
+            None if rail_rate is None else Fraction(rail_rate),
+            slow_from_the_start(slow or {}),
+        )
+        check_wishes(wishes, layout)
+        settings = Settings.for_rate(rail_rate, isolation_timeout)
+        contributors = contributors_of(world.allgather(bool(contribute)), layout)
+        self._contributes = bool(contribute)
+        endpoint = Endpoint(Groups(world, layout), layout, settings, rail_rate, failed, contributors)
+        super().__init__(endpoint, Caller(endpoint, wishes))
 
     # Collectives.
 
-    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | None = None) -> None:
+    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | Reduction | None = None) -> None:
         """Reduce arrays element by element over all ranks; every rank gets the result.
 
         Args:
-            sendbuf: Contiguous NumPy array of float32, float64, int32 or int64, or ``MPI.IN_PLACE``.
-            recvbuf: Array of the same type and size for the result; with IN_PLACE also the input.
-            op: ``MPI.SUM``, which is the default.
+            sendbuf: Contiguous array, or another buffer named as in mpi4py (:mod:`r2cc_mpi.buffer_specs`), of
+                a type in :data:`r2cc_mpi.strategy.DTYPES`; or ``MPI.IN_PLACE``.
+            recvbuf: The same for the result, of the same type and size; with IN_PLACE also the input.
+            op: ``MPI.SUM``, which is the default, ``PROD``, ``MIN`` or ``MAX``, or one of
+                :class:`r2cc_mpi.reduction.Reduction`, which also has the mean, ``AVG``, for floats.
 
         Raises:
             UsageError: An argument is unsuitable; nothing has been sent.
@@ -108,14 +130,37 @@ class Communicator:
                 collective.
             IncompleteCollectiveError: The collective could not complete; the arrays are as they were before.
         """
-        if op is not None and op != self._mpi.SUM:
-            raise UsageError("this version reduces with MPI.SUM only")
-        arrays = check_arrays(sendbuf, recvbuf, self._mpi.IN_PLACE)
-        count = len(arrays.send)
-        if count == 0:  # nothing to add up, but still a collective: everyone must have called it
-            dummy = np.zeros(1, arrays.send.dtype)
-            arrays = Arrays(dummy, dummy)
-        self._call(Collective.ALLREDUCE, count, arrays)
+        self._check_open()
+        self._caller.run(Collective.ALLREDUCE, *self._checked(sendbuf, recvbuf, op))
+
+    def Iallreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | Reduction | None = None) -> Request:
+        """Start :meth:`Allreduce` and return at once; the arguments are the same.
+
+        Several may be outstanding. They run one after the other in the order of the calls, which must be the
+        same on every rank, also with respect to the calls that wait. The service thread drives them, and
+        :meth:`Request.Wait` and :meth:`Request.Test` do; work that holds Python's interpreter lock meanwhile
+        slows them down. Errors come out of those two. :meth:`close` completes what is outstanding.
+
+        Returns:
+            Through which to wait for the result; the arrays must not be touched until then.
+
+        Raises:
+            UsageError: An argument is unsuitable; nothing has been sent.
+        """
+        self._check_open()
+        call = self._caller.start(Collective.ALLREDUCE, *self._checked(sendbuf, recvbuf, op))
+        return Request(self._caller, call)
+
+    def _checked(self, send: object, receive: object, op: object) -> tuple[int, Arrays | None, Reduction]:
+        """Check a reduction's arguments; return the number of elements, at least one of them, and how."""
+        reduction = reduction_of(op, self._mpi)
+        if not self._contributes:
+            if send is not None or receive is not None:
+                raise UsageError("this rank was created with contribute=False; call Allreduce(None, None)")
+            return UNKNOWN, None, reduction
+        arrays = check_arrays(send, receive, self._mpi)
+        reduction.check(arrays.send.dtype)
+        return len(arrays.send), arrays.at_least_one(), reduction
 
     def Barrier(self) -> None:
         """Wait until every rank has called it. MPI's own would touch dead rails.
@@ -123,12 +168,15 @@ class Communicator:
         Raises:
             IncompleteCollectiveError: Some rank cannot be reached any more.
         """
-        token = np.zeros(1, np.int64)
-        self._call(Collective.BARRIER, 1, Arrays(token, token))
-
-    def _call(self, collective: Collective, count: int, arrays: Arrays) -> None:
         self._check_open()
-        self.last_report = self._caller.run(collective, count, arrays)
+        token = np.zeros(1, np.int64)
+        self._caller.run(Collective.BARRIER, 1, Arrays(token, token), Reduction.SUM)
+
+    def add_up(self, array: npt.NDArray[Any]) -> None:
+        """Add up an array in place over all ranks, also those that bring no data otherwise; collective."""
+        self._check_open()
+        arrays = check_arrays(self._mpi.IN_PLACE, array, self._mpi)
+        self._caller.run(Collective.ALLREDUCE, len(array), arrays, Reduction.SUM, everyone=True)
 
     def settle(self) -> None:
         """Wait until the receivers have applied every chunk of every rank; collective.
@@ -140,71 +188,60 @@ class Communicator:
             IncompleteCollectiveError: Some rank cannot be reached any more.
         """
         self._check_open()
-        with self._driver.held():
-            self._engine.liveness.progress(clock())
-            try:
-                self._driver.run_until(self._is_settled)
-            finally:
-                self._engine.liveness.rest()
+        self._caller.settle()
         self.Barrier()
-
-    def _is_settled(self, _now: float) -> bool:
-        self._endpoint.raise_error()
-        return all(channel.is_consumed for channel in self._engine.senders.values())
 
     def _check_open(self) -> None:
         if not self._endpoint.is_open:
             raise UsageError("this communicator is closed; create a new one")
 
-    # Health and experiments.
+    # Parts.
 
-    @property
-    def health(self) -> dict[Nic, NicHealth]:
-        """What is up and what failed, since when and how this rank knows."""
-        last = {detection.nic: detection for detection in self.detections}
-        return {
-            nic: NicHealth(
-                nic,
-                self._engine.health.is_up(nic),
-                last[nic].at if nic in last else None,
-                last[nic].cause if nic in last else "",
+    def Dup(self) -> Communicator:
+        """Make another communicator of the same ranks; see :meth:`Split`."""
+        part = self.Split()
+        assert part is not None
+        return part
+
+    def Split(self, color: int = 0, key: int = 0) -> Communicator | None:
+        """Make a communicator of the ranks that give the same color; collective.
+
+        It has engines, rails and failures of its own, and has to be closed by itself. It inherits this one's
+        arguments, and NICs that were declared to have failed.
+
+        Args:
+            color: Each color's ranks must be a grid: whole nodes, or the same rails of some nodes. With
+                ``MPI.UNDEFINED`` the rank gets None.
+            key: Orders the ranks; they must still go node by node.
+
+        Raises:
+            UsageError: The ranks of some color are no grid, or a NIC has failed meanwhile; every rank raises.
+        """
+        self._check_open()
+        choice = choice_of(color, key, self._mpi.UNDEFINED, self.health)
+        choices = [Choice(*one) for one in all_gather(self, choice)]
+        check_choices(choices)
+        parts = parts_of(self.layout, choices)
+        if choice.color is None:
+            self._endpoint.world.Split(self._mpi.UNDEFINED, 0)
+            return None
+        part = parts[choice.color]
+        comm = self._endpoint.world.Split(list(parts).index(choice.color), part.ranks.index(self.rank))
+        assert isinstance(comm, self._mpi.Intracomm)
+        names = renumbered(part, self.layout)
+        slow = self._inherited["slow"]
+        try:
+            return Communicator(
+                comm,
+                nodes=len(part.ranks) // part.ranks_per_node,
+                rails=part.rails,
+                ranks_per_node=part.ranks_per_node,
+                failed=[names[nic] for nic in declared_in(self.health) if nic in names],
+                contribute=self._contributes,
+                **{**self._inherited, "slow": {names[nic]: slow[nic] for nic in slow if nic in names}},
             )
-            for nic in self.layout
-        }
-
-    @property
-    def detections(self) -> Sequence[Detection]:
-        """Every change of health that this rank learned of, in order."""
-        return tuple(self._engine.detections)
-
-    @property
-    def rail(self) -> VirtualRail:
-        """This rank's own rail, which can be slowed down or let die in an experiment."""
-        return self._endpoint.rail
-
-    @property
-    def counters(self) -> Counters:
-        """What this rank's NIC has carried so far."""
-        return self._endpoint.rail.counters
-
-    @property
-    def landed_bytes(self) -> int:
-        """Bytes of this rank's chunks that have landed, over whichever rail, counted in whole chunks."""
-        return sum(channel.landed for channel in self._engine.senders.values()) * self.settings.chunk_bytes
-
-    @property
-    def failovers(self) -> Sequence[Failover]:
-        """Every repair of one of this rank's channels, in order."""
-        return tuple(self._engine.hot_repair.failovers)
-
-    def add_hook(self, hook: Callable[[float], None]) -> None:
-        """Call ``hook`` with the time on every poll, under the driver's lock; fault plans use it."""
-        with self._driver.held():
-            self._driver.hooks.append(hook)
-
-    def rail_event(self, *, up: bool, now: float) -> None:
-        """Tell the engine what this rank's rail reports of itself; call it from a hook."""
-        self._engine.rail_event(up=up, now=now)
+        finally:
+            comm.Free()
 
     # The end.
 
@@ -214,7 +251,7 @@ class Communicator:
         return self._endpoint.is_open
 
     def close(self) -> None:
-        """Serve until every rank is done, then free everything.
+        """Complete what is outstanding, serve until every rank is done, then free everything.
 
         Collective; calling it again has no effect. After an error that this rank was told of it only frees.
 
@@ -222,11 +259,24 @@ class Communicator:
             SignatureMismatchError: Another rank called a collective that this one did not.
             IncompleteCollectiveError: Some rank cannot be reached any more.
         """
-        self._endpoint.close(self._caller.calls)
+        if self._endpoint.has_raised:
+            self.abandon()
+        if not self.is_open:
+            return
+        self._caller.finish()
+        try:
+            self._endpoint.close(self._caller.calls)
+        finally:
+            self._callbacks.stop()
+
+    Free = close
 
     def abandon(self) -> None:
         """Leave after an error without waiting for nodes that cannot be reached; see :class:`Endpoint`."""
-        self._endpoint.abandon()
+        if self.is_open:
+            self._caller.drop()
+            self._endpoint.abandon()
+            self._callbacks.stop()
 
     def __enter__(self) -> Communicator:  # noqa: PYI034  (typing.Self needs Python 3.11)
         return self
@@ -245,15 +295,3 @@ class Communicator:
             self._endpoint.has_raised or not isinstance(error, UsageError)
         ):
             self.abandon()
-
-
-def _check_numbers(
-    layout: Layout, rail_rate: float | None, isolation_timeout: float, failed: Collection[Nic]
-) -> None:
-    if rail_rate is not None and not rail_rate > 0:
-        raise UsageError(f"rail_rate is {rail_rate}; give bytes per second above zero, or None for no pacing")
-    if not isolation_timeout > 0:
-        raise UsageError(f"isolation_timeout is {isolation_timeout}; give seconds above zero")
-    for nic in failed:
-        if nic not in layout:
-            raise UsageError(f"failed names {nic}, but the layout has {layout}")

@@ -11,6 +11,9 @@ while later ones are still being added.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from algorithms.schedule import element
 
@@ -29,7 +32,6 @@ class Block:
     first: bool
 
 
-@dataclass(frozen=True)
 class Contribution:
     """Who adds what, in which order, at one node.
 
@@ -39,18 +41,15 @@ class Contribution:
         rails: Ranks of the node, which is the number of stripes of a section.
         count: Elements of the buffer.
         pieces: Pieces of a stripe.
+
+    Attributes:
+        steps: Blocks that each rank walks over.
     """
 
-    node: int
-    nodes: int
-    rails: int
-    count: int
-    pieces: int = 1
-
-    @property
-    def steps(self) -> int:
-        """Blocks that each rank walks over."""
-        return self.nodes * self.pieces * self.rails
+    def __init__(self, node: int, nodes: int, rails: int, count: int, pieces: int = 1) -> None:
+        self.node, self.nodes, self.rails, self.count, self.pieces = node, nodes, rails, count, pieces
+        self.steps = nodes * pieces * rails
+        self._boundaries: list[int] = element(np.arange(self.steps + 1), count, self.steps).tolist()
 
     def block(self, rail: int, step: int) -> Block:
         """Return the block that the rank of a rail reaches in a step."""
@@ -86,7 +85,13 @@ class Contribution:
         return tuple(sorted(needs.items()))
 
     def _bounds(self, atom: int) -> tuple[int, int]:
-        return int(element(atom, self.count, self.steps)), int(element(atom + 1, self.count, self.steps))
+        return self._boundaries[atom], self._boundaries[atom + 1]
+
+
+@lru_cache(maxsize=16)
+def contribution_of(node: int, nodes: int, rails: int, count: int, pieces: int) -> Contribution:
+    """Return a `Contribution`, the same object for equal arguments: calls repeat."""
+    return Contribution(node, nodes, rails, count, pieces)
 
 
 def pieces_of(buffer_bytes: int, nodes: int, rails: int) -> int:

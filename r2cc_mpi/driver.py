@@ -1,9 +1,9 @@
 """The driver: carries messages between one rank's engine and the world, from the caller's thread or its own.
 
-Inside a collective the caller drives; between collectives a thread looks in every few milliseconds, because
-relays, acknowledgements and answers may be needed of this rank at any time. One lock keeps them apart. Ranks
-often outnumber cores, and MPI's own waiting spins; so nothing here waits inside MPI, and an idle loop sleeps
-a little longer each time.
+While the caller waits in a collective, it drives; at all other times a thread does. It looks in every few
+milliseconds, because relays, acknowledgements and answers may be needed of this rank at any time, and it
+drives the collectives that nobody waits for yet. One lock keeps them apart. Ranks often outnumber cores, and
+MPI's own waiting spins; so nothing here waits inside MPI, and an idle loop sleeps a little longer each time.
 """
 
 from __future__ import annotations
@@ -75,9 +75,15 @@ class Driver:
         wire.outboxes.update(self._outboxes)
         self.hooks: list[Callable[[float], None]] = []
         """Called with the time on every poll, before messages are looked at; fault plans live here."""
+        self.work: Callable[[float], bool] = lambda _now: True
+        """Takes a step of the collectives under way and says whether none is left; the service thread does
+        it while the caller is busy with something else."""
         self._lock = threading.Lock()
         self._caller_waits = False
-        self._stop = threading.Event()
+        self._stop, self._wake = threading.Event(), threading.Event()
+        # While the caller drives, the service thread does not even wake up: ranks often outnumber cores.
+        self._nobody_drives = threading.Event()
+        self._nobody_drives.set()
         self._thread = threading.Thread(target=self._serve, name="r2cc-service", daemon=True)
 
     def start(self) -> None:
@@ -87,10 +93,15 @@ class Driver:
     def stop(self) -> None:
         """Stop serving."""
         self._stop.set()
+        self.wake()
         self._thread.join()
 
+    def wake(self) -> None:
+        """Let the service thread look for work now."""
+        self._wake.set()
+
     def poll(self, now: float) -> bool:
-        """Take in what has arrived and send what is due; the caller holds the lock.
+        """Take in what has arrived; the caller holds the lock and calls :meth:`send_out` soon.
 
         Returns:
             Whether anything arrived.
@@ -107,18 +118,45 @@ class Driver:
                 self.engine.arrived_locally(message, now)
                 active = True
         self.engine.tick(now)
+        return active
+
+    def send_out(self) -> None:
+        """Send what is due; the caller holds the lock.
+
+        Not part of :meth:`poll`, because a step of the collective in between often applies what has just
+        landed: one acknowledgement then says both.
+        """
         self.engine.pump()
         for outbox in self._outboxes.values():
             outbox.flush()
-        return active
+
+    def look(self, step: Callable[[float], bool]) -> bool:
+        """Poll, take a step, send; return what the step returns. The caller holds the lock."""
+        now = clock()
+        self.poll(now)
+        result = step(now)
+        self.send_out()
+        return result
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Drive from the caller's thread: the service thread keeps away meanwhile."""
         self._caller_waits = True
-        with self._lock:
-            self._caller_waits = False
-            yield
+        self._nobody_drives.clear()
+        try:
+            with self._lock:
+                self._caller_waits = False
+                yield
+        finally:
+            self._nobody_drives.set()
+
+    def try_hold(self) -> bool:
+        """Take the lock if nobody drives just now; say whether it was taken. Then :meth:`let_go` is due."""
+        return self._lock.acquire(blocking=False)
+
+    def let_go(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
 
     def run_until(self, step: Callable[[float], bool]) -> None:
         """Poll until ``step`` says that it is finished; the caller holds the lock.
@@ -131,7 +169,9 @@ class Driver:
             now = clock()
             active = self.poll(now)
             before = self.engine.liveness.progress_count
-            if step(now):
+            done = step(now)
+            self.send_out()
+            if done:
                 return
             active |= self.engine.liveness.progress_count != before
             idle = 0 if active else idle + 1
@@ -148,13 +188,26 @@ class Driver:
         time.sleep(sleep_s)
 
     def _serve(self) -> None:
-        while not self._stop.wait(SERVICE_INTERVAL_S):
-            if self._lock.acquire(blocking=False):
+        while not self._stop.is_set():
+            self._wake.wait(SERVICE_INTERVAL_S)
+            self._wake.clear()
+            self._nobody_drives.wait()
+            if self.try_hold():
                 try:
-                    while self.poll(clock()) and not self._caller_waits and not self._stop.is_set():
+                    while self._serve_others() and not self._must_let_go():
                         pass
+                    if not self._must_let_go() and not self.work(clock()):
+                        self.run_until(lambda now: self._must_let_go() or self.work(now))
                 except BaseException as error:
                     self._on_fatal(error)
                     raise
                 finally:
-                    self._lock.release()
+                    self.let_go()
+
+    def _serve_others(self) -> bool:
+        arrived = self.poll(clock())
+        self.send_out()
+        return arrived
+
+    def _must_let_go(self) -> bool:
+        return self._caller_waits or self._stop.is_set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from algorithms.nic import Nic
 from r2cc_mpi import last_resort
@@ -20,6 +20,7 @@ from r2cc_mpi.errors import (
     MachineError,
     R2ccError,
     SignatureMismatchError,
+    TimeLimitError,
 )
 from r2cc_mpi.groups import Groups
 from r2cc_mpi.layout import Layout
@@ -40,6 +41,7 @@ _ERRORS: dict[ErrorKind, type[R2ccError]] = {
     ErrorKind.FAIL_STOP: FailStopError,
     ErrorKind.MISMATCH: SignatureMismatchError,
     ErrorKind.MACHINE: MachineError,
+    ErrorKind.TIME_LIMIT: TimeLimitError,
 }
 
 
@@ -52,13 +54,18 @@ class Endpoint:
         settings: Sizes and times of the protocol.
         rail_rate: Rate of each rail in each direction, bytes per second, or None.
         failed: NICs that are down from the start.
+        contributors: Ranks that bring data, at least one of each node.
 
     Attributes:
-        nic: This rank, by its NIC.
+        nic: This rank's address: its NIC, if it owns one; see :class:`Layout`.
         rank: Its number.
+        name: Its name in messages.
+        contributors: The same ranks.
+        leader: The rank whose START begins every collective: the first that brings data.
         engine: The protocol.
         memory: What the node's ranks share.
         rail: This rank's software NIC.
+        world: MPI's communicator of all ranks; for the start only.
         driver: Carries messages between them.
         is_open: Whether it has neither closed nor been abandoned.
         has_raised: Whether the user has been told of an error that ends the job.
@@ -74,25 +81,33 @@ class Endpoint:
         settings: Settings,
         rail_rate: float | None,
         failed: Collection[Nic],
+        contributors: Sequence[int],
     ) -> None:
+        self.contributors, self.leader = tuple(contributors), min(contributors)
         self.layout, self.settings = layout, settings
         self.nic = layout.nic_of(groups.world.rank)
         self.rank = groups.world.rank
+        self.name = layout.describe(self.rank)
         self._groups = groups
-        body_bytes = News.capacity(layout.nodes, layout.rails)
-        mailboxes_bytes = SharedNode.fixed_bytes(layout.rails, settings.chunk_bytes, body_bytes)
+        self.world = groups.world
+        rails, places = layout.rails, layout.ranks_per_node
+        body_bytes = News.capacity(layout.nodes, places)
+        mailboxes_bytes = SharedNode.fixed_bytes(rails, settings.chunk_bytes, body_bytes, places)
         groups.check_room(mailboxes_bytes, "what the ranks of a node share")
-        self.memory = SharedNode(groups.node, groups.host, settings.chunk_bytes, body_bytes)
+        self.memory = SharedNode(groups.node, groups.host, rails, settings.chunk_bytes, body_bytes)
         wire = RankWire()
-        self.engine = Engine(self.nic, layout.nodes, layout.rails, wire, settings)
+        self.engine = Engine(self.nic, layout.nodes, places, wire, settings)
         serial = groups.world.bcast(random.randrange(SERIALS))
         self._mpi_rail = MpiRail(groups.rail, self.engine.pool, body_bytes, settings.window, serial)
         self.rail = VirtualRail(self._mpi_rail, rail_rate, common_clock=groups.is_one_host)
-        self.driver = Driver(self.engine, self.rail, self.memory, wire, self._die)
+        self.driver = Driver(self.engine, self.rail, self.memory, wire, self.die)
         self.is_open = True
         self.has_raised = False
-        self.engine.declare_down(list(failed), clock())
-        if self.nic in failed:
+        # The protocol numbers ranks like NICs. One that owns none has an address whose NIC is always down.
+        addresses = map(layout.nic_of, range(layout.ranks))
+        down = [*failed, *(address for address in addresses if address not in layout)]
+        self.engine.declare_down(down, clock())
+        if self.nic in down:
             self.rail.die(late=False)
             self.engine.rail_event(up=False, now=clock())
         groups.world.Barrier()
@@ -103,7 +118,6 @@ class Endpoint:
         """Raise the error that ends the job, if there is one."""
         error = self.engine.news.error
         if error is not None:
-            self.has_raised = True
             raise _ERRORS[error.kind](error.text)
 
     def close(self, calls: int) -> None:
@@ -139,7 +153,7 @@ class Endpoint:
     def _may_leave(self, now: float, calls: int) -> bool:
         latest = self.engine.news.latest_start
         if latest > calls:
-            self.engine.give_up(ErrorKind.MISMATCH, closed_early(self.rank, self.nic, latest))
+            self.engine.give_up(ErrorKind.MISMATCH, closed_early(self.name, latest))
         self.raise_error()
         return self.engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
 
@@ -173,15 +187,15 @@ class Endpoint:
         self.driver.stop()
         self._mpi_rail.cancel_receives()
 
-    def _die(self, error: BaseException) -> None:
+    def die(self, error: BaseException) -> None:
         """End the whole job with the reason: without its service thread, others would wait for this rank."""
         traceback.print_exception(error)
         last_resort.end_job()
 
 
-def closed_early(rank: int, nic: Nic, collective: int) -> str:
+def closed_early(name: str, collective: int) -> str:
     """Say that a rank closed although another one called a further collective."""
     return (
-        f"rank {rank} ({nic}) closed the communicator while another rank called collective {collective}; "
+        f"{name} closed the communicator while another rank called collective {collective}; "
         "every rank must make the same calls in the same order"
     )

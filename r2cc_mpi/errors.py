@@ -35,8 +35,8 @@ class MachineError(R2ccError):
 class SignatureMismatchError(UsageError):
     """Ranks called different collectives, or the same one with another count, type or operation.
 
-    The network is healthy and every rank learns of it, so this is a mistake in the calling program (status
-    1), not a collective that failed (status 4).
+    Or they created a communicator with different arguments. The network is healthy and every rank learns of
+    it, so this is a mistake in the calling program (status 1), not a collective that failed (status 4).
     """
 
 
@@ -64,3 +64,7 @@ class IsolatedError(IncompleteCollectiveError):
 
 class FailStopError(IncompleteCollectiveError):
     """A rail died under strategy `ring`, the baseline that does not repair; the message names the NIC."""
+
+
+class TimeLimitError(IncompleteCollectiveError):
+    """A collective took longer than the user allows (`-T`); the message names who has not finished."""

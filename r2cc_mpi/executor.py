@@ -1,6 +1,6 @@
 """The executor: runs one collective at one rank, in steps that never block.
 
-It adds the rank's own array to the node buffer, captures chunks into channels, applies the chunks that
+It combines the rank's own array with the node buffer, captures chunks into channels, applies the chunks that
 landed, and at the very end copies the result out, so that the user's arrays are as they were if the
 collective fails. Hazards gate the capture and the landing of a chunk, not its time on the wire; among the
 chunks that may go, the lowest program index goes first.
@@ -8,7 +8,7 @@ chunks that may go, the lowest program index goes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.nic import Nic
-from r2cc_mpi.contribution import Contribution, pieces_of
+from r2cc_mpi.contribution import contribution_of, pieces_of
 from r2cc_mpi.plan import NodePlan, Operation
 from r2cc_mpi.protocol.channel import Chunk
 from r2cc_mpi.protocol.engine import Engine
 from r2cc_mpi.protocol.news import Signature, Start
+from r2cc_mpi.reduction import Reduction
 
 Array = npt.NDArray[Any]
 
@@ -59,6 +60,9 @@ class Call:
         receive: Where the result goes, flat; may be the same memory.
         signature: What every rank must ask for alike.
         plan: Makes the node's plan from the agreed START.
+        contributors: Places of the node's ranks that bring data and take the result; None: all. Of the arrays
+            of another rank only size and type count.
+        total: Contributions of all nodes together; None: one of every rank.
     """
 
     number: int
@@ -66,6 +70,8 @@ class Call:
     receive: Array
     signature: Signature
     plan: Callable[[Start], NodePlan]
+    contributors: Sequence[int] | None = None
+    total: int | None = None
 
 
 class Executor:
@@ -89,9 +95,13 @@ class Executor:
         self._engine, self._memory, self._call = engine, memory, call
         self._me: Nic = engine.me
         self._count = len(call.send)
+        self._reduction = Reduction(call.signature.op)
         self._data = memory.buffer[: self._count * call.send.dtype.itemsize].view(call.send.dtype)
         pieces = pieces_of(self._data.nbytes, engine.nodes, engine.rails)
-        self._contribution = Contribution(self._me.node, engine.nodes, engine.rails, self._count, pieces)
+        places = tuple(range(engine.rails)) if call.contributors is None else tuple(call.contributors)
+        self._contributors, self._contributes = places, self._me.rail in places
+        self._idle = [place for place in range(engine.rails) if place not in places]
+        self._contribution = contribution_of(self._me.node, engine.nodes, len(places), self._count, pieces)
         # Between collectives the same for every rank of the node.
         self._base = memory.contributed[self._me.rail]
         self._steps = self._copied = 0
@@ -109,6 +119,14 @@ class Executor:
         """Whether the result is being copied out: whatever fails from now on, this call must complete."""
         return self._copied > 0
 
+    @property
+    def progress(self) -> float:
+        """Share of the node's operations that are done, by whichever of its ranks."""
+        if self._plan is None or not self._plan.operations:
+            return 0.0
+        done = self._memory.done[: self._plan.operations]
+        return sum(number >= self._call.number for number in done) / self._plan.operations
+
     def step(self, now: float) -> bool:
         """Do what can be done now; say whether there was anything."""
         if self.is_complete:
@@ -120,7 +138,7 @@ class Executor:
             all="ignore"
         ):  # infinities and overflows are the user's, and MPI does not warn either
             progress = self._contribute() | self._apply_landed() | self._capture(now)
-        return progress | self._finish(now)
+            return progress | self._finish(now)
 
     def _contribute(self) -> bool:
         if self._steps == self._contribution.steps:
@@ -128,17 +146,23 @@ class Executor:
         memory, rail = self._memory, self._me.rail
         if self._steps == 0 and any(number < self._call.number - 1 for number in memory.copied):
             return False
-        before = self._steps
-        while self._steps < min(before + self._engine.rails, self._contribution.steps):
-            need = self._contribution.may_begin(rail, self._steps)
-            if need is not None and memory.contributed[need[0]] < self._base + need[1]:
-                break
-            block = self._contribution.block(rail, self._steps)
+        if not self._contributes:
+            self._steps = self._contribution.steps
+            memory.contributed[rail] = self._base + self._steps  # so that it stays the same for every rank
+            return True
+        before, turn = self._steps, self._contributors.index(rail)
+        while self._steps < min(before + len(self._contributors), self._contribution.steps):
+            need = self._contribution.may_begin(turn, self._steps)
+            if need is not None:
+                done = memory.contributed[self._contributors[need[0]]]
+                if done < self._base + need[1]:
+                    break
+            block = self._contribution.block(turn, self._steps)
             memory.fence()
             if block.first:
                 self._data[block.lo : block.hi] = self._call.send[block.lo : block.hi]
             else:
-                self._data[block.lo : block.hi] += self._call.send[block.lo : block.hi]
+                self._reduction.combine(self._data[block.lo : block.hi], self._call.send[block.lo : block.hi])
             memory.fence()
             self._steps += 1
             memory.contributed[rail] = self._base + self._steps
@@ -170,7 +194,12 @@ class Executor:
         if self._all_contributed:
             return True
         if operation.index not in self._needs:
-            self._needs[operation.index] = self._contribution.needed(operation.lo, operation.hi)
+            needs = self._contribution.needed(operation.lo, operation.hi)
+            self._needs[operation.index] = (
+                *((self._contributors[turn], steps) for turn, steps in needs),
+                # Also a rank without data must have come: nobody may run ahead of it.
+                *((place, self._contribution.steps) for place in self._idle),
+            )
         needs = self._needs[operation.index]
         return all(contributed[rail] >= self._base + steps for rail, steps in needs)
 
@@ -193,7 +222,7 @@ class Executor:
         if chunk.collective != self._call.number or len(landed) != operation.hi - operation.lo:
             raise AssertionError(f"chunk of collective {chunk.collective} landed for {operation}")
         if operation.reduce:
-            self._data[operation.lo : operation.hi] += landed
+            self._reduction.combine(self._data[operation.lo : operation.hi], landed)
         else:
             self._data[operation.lo : operation.hi] = landed
         self._mark_done(operation)
@@ -233,7 +262,7 @@ class Executor:
             ):
                 return False
             memory.fence()
-            memory.finished[self._me.rail] = number
+            memory.finished[self._me.rail] = self._engine.finished = number
             self.network_ended_at = now
             progress = True
         if all(finished >= number for finished in memory.finished):
@@ -245,8 +274,12 @@ class Executor:
         """Copy a piece of the result to the user; others may need this rank's engine meanwhile."""
         piece = COPY_BYTES // self._data.itemsize
         begin, end = self._copied, self._copied + piece
-        self._memory.fence()
-        self._call.receive[begin:end] = self._data[begin:end]
+        if self._contributes:
+            self._memory.fence()
+            ranks = self._call.total or self._engine.nodes * self._engine.rails
+            self._reduction.finish(self._data[begin:end], ranks, self._call.receive[begin:end])
+        else:
+            end = self._count
         self._copied = end
         if end >= self._count:
             self._memory.fence()

@@ -26,8 +26,8 @@ class Event:
 class FaultRunner:
     """Watches the time and this rank's rail, and lets it fail, slow down or recover.
 
-    A share of bytes is counted at the NIC, in chunks that have left it. For a rail that is dead and to
-    recover nothing leaves; then what counts are the rank's own chunks that landed, whichever way they went.
+    A share of bytes is counted at the NIC, in chunks that have left it. Nothing leaves a rail that is dead
+    and to recover; then what counts is the share of its node's part in the collective that is done.
 
     Args:
         comm: The communicator whose rail is meant.
@@ -41,7 +41,7 @@ class FaultRunner:
         self._iteration: int | None = None
         self._first_began_at: float | None = None
         self._expected_bytes = 0
-        self._base_bytes = self._base_chunks = self._base_landed = 0
+        self._base_bytes = self._base_chunks = 0
         self._slow_from_the_start(faults)
         if self._waiting:
             comm.rail.on_sent = self.look
@@ -64,7 +64,6 @@ class FaultRunner:
         self._expected_bytes = expected_bytes
         self._base_bytes = self._comm.counters.sent_bytes
         self._base_chunks = self._comm.counters.sent_chunks
-        self._base_landed = self._comm.landed_bytes
         if self._first_began_at is None:
             self._first_began_at = now
 
@@ -90,16 +89,13 @@ class FaultRunner:
             return self._first_began_at is not None and now >= self._first_began_at + float(trigger.seconds)
         if isinstance(trigger, Declared) or self._iteration != trigger.iteration:
             return False
-        counters, rail = self._comm.counters, self._comm.rail
+        counters = self._comm.counters
         if isinstance(trigger, AtChunk):
             return counters.sent_chunks - self._base_chunks >= trigger.chunk
         assert isinstance(trigger, AtBytes)
-        passed = (
-            self._comm.landed_bytes - self._base_landed
-            if rail.is_dead
-            else counters.sent_bytes - self._base_bytes
-        )
-        return passed >= trigger.fraction * self._expected_bytes
+        if self._comm.rail.is_dead:
+            return self._comm.progress >= trigger.fraction
+        return counters.sent_bytes - self._base_bytes >= trigger.fraction * self._expected_bytes
 
     def _let_happen(self, fault: Fault, now: float) -> None:
         rail = self._comm.rail

@@ -27,19 +27,17 @@ def all_gather(comm: Communicator, record: object) -> list[Any]:
     Returns:
         The records in the order of the ranks, as JSON reads them back.
     """
-    from mpi4py import MPI
-
     packed = json.dumps(record).encode()
     rank, ranks = comm.layout.rank_of(comm.nic), comm.layout.ranks
     lengths = np.zeros(ranks, np.int64)
     lengths[rank] = len(packed)
-    comm.Allreduce(MPI.IN_PLACE, lengths)
+    comm.add_up(lengths)
     words = -(-lengths // WORD)
     ends = np.cumsum(words)
     places = np.zeros(int(ends[-1]), np.int64)
     mine = np.frombuffer(packed.ljust(int(words[rank]) * WORD, b" "), np.int64)
     places[int(ends[rank]) - len(mine) : int(ends[rank])] = mine
-    comm.Allreduce(MPI.IN_PLACE, places)
+    comm.add_up(places)
     return [
         json.loads(places[int(end) - int(size) : int(end)].tobytes())
         for end, size in zip(ends, words, strict=True)

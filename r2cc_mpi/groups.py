@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-def layout_of(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layout:
+def layout_of(
+    comm: MPI.Intracomm, nodes: int | None, rails: int | None, ranks_per_node: int | None
+) -> Layout:
     """Divide a communicator's ranks into nodes; with nothing said, each host is a node.
 
     Raises:
@@ -24,7 +26,7 @@ def layout_of(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layo
     """
     from mpi4py import MPI
 
-    if nodes is None and rails is None:
+    if nodes is None and rails is None and ranks_per_node is None:
         host = comm.Split_type(MPI.COMM_TYPE_SHARED)
         sizes = comm.allgather(host.size)
         host.Free()
@@ -33,7 +35,7 @@ def layout_of(comm: MPI.Intracomm, nodes: int | None, rails: int | None) -> Layo
                 f"hosts have different numbers of ranks ({sorted(set(sizes))}); name the rails per node"
             )
         rails = sizes[0]
-    return Layout.from_ranks(comm.size, rails=rails, nodes=nodes)
+    return Layout.from_ranks(comm.size, rails=rails, nodes=nodes, ranks_per_node=ranks_per_node)
 
 
 class Groups:
@@ -45,8 +47,9 @@ class Groups:
 
     Attributes:
         world: All ranks.
-        node: The ranks of this node, ordered by rail.
-        rail: The owners of this rank's rail, ordered by node; data between nodes flows here only.
+        node: The ranks of this node, ordered by rail, those without one last.
+        rail: The owners of this rank's rail, ordered by node; data between nodes flows here only. A rank
+            that owns none is by itself here.
         host: All ranks on this host, which may hold several nodes.
 
     Raises:
@@ -66,13 +69,14 @@ class Groups:
         comm.allreduce(0)
         nic = layout.nic_of(comm.rank)
         self.world = comm.Dup()
-        node, rail = self.world.Split(nic.node, nic.rail), self.world.Split(nic.rail, nic.node)
+        node = self.world.Split(nic.node, nic.rail)
+        rail = self.world.Split(nic.rail if nic in layout else layout.rails + comm.rank, nic.node)
         assert isinstance(node, MPI.Intracomm)
         self.node, self.rail = node, rail
         self.host = self.world.Split_type(MPI.COMM_TYPE_SHARED)
         local = self.host.allgather(nic.node)
         self.nodes_on_host = len(set(local))
-        whole = all(local.count(one) == layout.rails for one in set(local))
+        whole = all(local.count(one) == layout.ranks_per_node for one in set(local))
         self._raise_together(
             "" if whole else f"the ranks of node {nic.node} are not all on one host; start {layout}"
         )

@@ -2,96 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from statistics import fmean
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.communicator import Communicator
 from r2cc_mpi.driver import clock
 from r2cc_mpi.errors import IncompleteCollectiveError, WrongResultError
 from r2cc_mpi.fault_runner import FaultRunner
+from r2cc_mpi.reduction import Reduction
+from r2cc_mpi.time_limit import TimeLimit
 
 Array = npt.NDArray[Any]
-PERIOD = 8191
-"""Prime, so that no section of the data looks like another; sums stay exact in float32 up to 1,000 ranks."""
 
 
-class Pattern:
-    """Integer-valued data whose sum over all ranks is exact in every type, different in every iteration.
-
-    Args:
-        count: Elements.
-        dtype: Their type.
-        rank: This rank.
-        ranks: Number of ranks.
-    """
-
-    def __init__(self, count: int, dtype: npt.DTypeLike, rank: int, ranks: int) -> None:
-        self._count, self._rank, self._ranks = count, rank, ranks
-        self._wave = np.resize(np.arange(PERIOD).astype(dtype), count + PERIOD)
-        self._weights = [(other * other) % PERIOD for other in range(ranks)]
+class Data(Protocol):
+    """What the ranks bring and what must come out; see :class:`Pattern` and :class:`OwnData`."""
 
     def fill(self, array: Array, iteration: int) -> None:
         """Write this rank's contribution."""
-        np.add(self._base(iteration), array.dtype.type(self._weights[self._rank]), out=array)
+
+    def spoil(self, array: Array, iteration: int) -> None:
+        """Write something that is wrong in every element."""
 
     def count_wrong(self, array: Array, iteration: int) -> int:
-        """Count the elements that differ from the exact sum."""
-        wrong = 0
-        base = self._base(iteration)
-        block = 1 << 18
-        for lo in range(0, self._count, block):
-            expected = base[lo : lo + block] * array.dtype.type(self._ranks)
-            expected += array.dtype.type(sum(self._weights))
-            wrong += int(np.count_nonzero(array[lo : lo + block] != expected))
-        return wrong
-
-    def _base(self, iteration: int) -> Array:
-        shift = iteration * 1009 % PERIOD
-        base: Array = self._wave[shift : shift + self._count]
-        return base
+        """Count the elements that are not what must come out."""
 
 
-class OwnData:
-    """The user's own arrays: the same contribution in every iteration, checked against NumPy's sum.
+@dataclass(frozen=True)
+class Work:
+    """What an iteration does.
 
-    Integers must agree exactly. The order in which floats are added is the network's, so they may differ from
-    NumPy's sum by the rounding of as many additions as there are ranks.
-
-    Args:
-        mine: This rank's array, flat.
-        others: All ranks' arrays, flat, one at a time.
+    Attributes:
+        count: Elements of an array.
+        dtype: Their type.
+        reduction: What is done with them.
+        calls: Calls of an iteration, each with arrays of its own; times are divided by their number.
     """
 
-    def __init__(self, mine: Array, others: Iterable[Array]) -> None:
-        self._mine = mine
-        self._sum = np.zeros_like(mine)
-        self._tolerance = np.zeros(len(mine)) if mine.dtype.kind == "f" else None
-        terms = 0
-        for other in others:
-            terms += 1
-            with np.errstate(all="ignore"):  # the user's own infinities and overflows
-                self._sum += other
-                if self._tolerance is not None:
-                    self._tolerance += np.abs(other)
-        if self._tolerance is not None:
-            self._tolerance *= np.finfo(mine.dtype).eps * terms
-
-    def fill(self, array: Array, iteration: int) -> None:  # noqa: ARG002  (the same in every iteration)
-        """Write this rank's contribution."""
-        array[:] = self._mine
-
-    def count_wrong(self, array: Array, iteration: int) -> int:  # noqa: ARG002
-        """Count the elements that are not the sum."""
-        if self._tolerance is None:
-            return int(np.count_nonzero(array != self._sum))
-        with np.errstate(all="ignore"):
-            near = np.abs(array - self._sum) <= self._tolerance
-        same = (array == self._sum) | (np.isnan(array) & np.isnan(self._sum))
-        return int(np.count_nonzero(~(near | same)))
+    count: int
+    dtype: np.dtype[Any]
+    reduction: Reduction = Reduction.SUM
+    calls: int = 1
 
 
 @dataclass(frozen=True)
@@ -99,11 +55,11 @@ class Iteration:
     """One timed iteration at one rank; every field can be written as JSON.
 
     Attributes:
-        collective: Number of the collective.
-        time_s: Seconds of the call.
-        network_s: Seconds from START to this rank's last operation.
+        collective: Number of its first collective; its others follow.
+        time_s: Mean seconds of a call.
+        network_s: Mean seconds of a call from START to this rank's last operation.
         strategy: Strategy in force when it ended.
-        wrong: Wrong elements; None when not checked.
+        wrong: Wrong elements of all its calls; None when not checked.
         ended_at: When it ended, on the host's clock.
         down: NICs that were not in use at the end, as [node, rail].
     """
@@ -123,31 +79,37 @@ class Job:
     Args:
         comm: The communicator.
         faults: What is to happen to this rank's rail.
-        data: Contributions and expected sums.
-        count: Elements.
-        dtype: Their type.
-        expected_bytes: Bytes this rank's rail sends in a healthy iteration.
+        limit: How long a call may take.
+        data: Contributions and expected results.
+        work: What an iteration does.
+        expected_bytes: Bytes this rank's rail sends in a healthy call.
     """
 
     def __init__(
         self,
         comm: Communicator,
         faults: FaultRunner,
-        data: Pattern | OwnData,
-        *,
-        count: int,
-        dtype: npt.DTypeLike,
+        limit: TimeLimit,
+        data: Data,
+        work: Work,
         expected_bytes: int,
     ) -> None:
-        self._comm, self._faults, self._data = comm, faults, data
-        self._expected_bytes = expected_bytes
-        self._send, self.result = np.empty(count, dtype), np.empty(count, dtype)
+        self._comm, self._faults, self._limit, self._data, self._work = comm, faults, limit, data, work
+        self._expected_bytes = expected_bytes * work.calls
+        self._sends, self._results = (
+            [np.empty(work.count, work.dtype) for _ in range(work.calls)] for _ in range(2)
+        )
+
+    @property
+    def result(self) -> Array:
+        """The result of the last call."""
+        return self._results[-1]
 
     def warm_up(self, iterations: int) -> None:
         """Run untimed iterations."""
         for number in range(iterations):
             self._prepare_all(-1 - number, in_place=False)
-            self._call(-1 - number, in_place=False)
+            self._call_all(-1 - number, in_place=False)
 
     def iterate(self, number: int, *, in_place: bool, check: bool, corrupt: bool) -> Iteration:
         """Run one timed iteration.
@@ -161,39 +123,65 @@ class Job:
         self._prepare_all(number, in_place=in_place)
         self._comm.Barrier()  # after the preparation, whose length differs from rank to rank
         self._faults.begin(number, self._expected_bytes, clock())
-        self._call(number, in_place=in_place)
+        reports = self._call_all(number, in_place=in_place)
         self._faults.end()
         ended_at = clock()
-        report = self._comm.last_report
-        assert report is not None
         if corrupt:
-            self.result[len(self.result) // 2] += 1
-        wrong = self._data.count_wrong(self.result, number) if check else None
-        down = [[nic.node, nic.rail] for nic in report.excluded]
+            corrupt_element(self.result, self._work.count // 2)
         return Iteration(
-            report.number, report.time_s, report.network_s, report.strategy, wrong, ended_at, down
+            reports[0].number,
+            fmean(report.time_s for report in reports),
+            fmean(report.network_s for report in reports),
+            reports[-1].strategy,
+            self._count_wrong(number) if check else None,
+            ended_at,
+            [[nic.node, nic.rail] for nic in reports[-1].excluded],
         )
 
-    def _call(self, number: int, *, in_place: bool) -> None:
+    def _call_all(self, number: int, *, in_place: bool) -> list[CallReport]:
+        return [self._call(call, number, in_place=in_place) for call in range(self._work.calls)]
+
+    def _call(self, call: int, number: int, *, in_place: bool) -> CallReport:
         from mpi4py import MPI
 
+        send, result = MPI.IN_PLACE if in_place else self._sends[call], self._results[call]
         try:
-            self._comm.Allreduce(MPI.IN_PLACE if in_place else self._send, self.result)
+            with self._limit.watching():
+                self._comm.Allreduce(send, result, op=self._work.reduction)
         except IncompleteCollectiveError as error:
-            expected = np.empty_like(self.result)
-            self._prepare(expected, number, in_place=in_place)
-            if not np.array_equal(expected, self.result):
+            expected = np.empty_like(result)
+            self._prepare(expected, self._turn(call, number), in_place=in_place)
+            if not np.array_equal(expected.view(np.uint8), result.view(np.uint8)):  # bits: NaN is not NaN
                 raise WrongResultError(f"{error}; and the user's array was written to") from error
             raise
+        assert self._comm.last_report is not None
+        return self._comm.last_report
+
+    def _count_wrong(self, number: int) -> int:
+        return sum(
+            self._data.count_wrong(result, self._turn(call, number))
+            for call, result in enumerate(self._results)
+        )
 
     def _prepare_all(self, number: int, *, in_place: bool) -> None:
-        self._prepare(self.result, number, in_place=in_place)
-        if not in_place:
-            self._data.fill(self._send, number)
+        for call, (send, result) in enumerate(zip(self._sends, self._results, strict=True)):
+            self._prepare(result, self._turn(call, number), in_place=in_place)
+            if not in_place:
+                self._data.fill(send, self._turn(call, number))
 
-    def _prepare(self, array: Array, number: int, *, in_place: bool) -> None:
-        """Write what the result array holds before the call: the input, or what no sum is equal to."""
+    def _prepare(self, array: Array, turn: int, *, in_place: bool) -> None:
+        """Write what the result array holds before the call: the input, or what is wrong everywhere."""
         if in_place:
-            self._data.fill(array, number)
+            self._data.fill(array, turn)
         else:
-            array.fill(-1)
+            self._data.spoil(array, turn)
+
+    def _turn(self, call: int, number: int) -> int:
+        """Number the calls of all iterations, so that each has data of its own."""
+        return number * self._work.calls + call
+
+
+def corrupt_element(array: Array, place: int) -> None:
+    """Change one element by so much that no tolerance hides it: the bit below the sign is inverted."""
+    bits = array.view(f"u{array.itemsize}")
+    bits[place] ^= bits.dtype.type(1 << (8 * array.itemsize - 2))

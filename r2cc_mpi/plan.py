@@ -7,6 +7,7 @@ nothing about it is ever sent.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,7 @@ class NodePlan:
     operations: int
 
 
+@lru_cache(maxsize=16)
 def plan_node(stripes: Stripes, *, node: int, rail: int, count: int, chunk_elements: int) -> NodePlan:
     """Lower stripes to the chunks of one node and pick those of one rail.
 
@@ -100,6 +102,26 @@ def plan_node(stripes: Stripes, *, node: int, rail: int, count: int, chunk_eleme
         {peer: tuple(ops) for peer, ops in receives.items()},
         len(row),
     )
+
+
+@lru_cache(maxsize=16)
+def most_operations(stripes: Stripes, count: int, chunk_elements: int) -> int:
+    """Count the operations of the node that has most of them: what the shared memory of every node holds.
+
+    Args:
+        stripes: The mapped schedule.
+        count: Elements of the node buffer.
+        chunk_elements: Most elements of one chunk, at least 1.
+    """
+    columns, nodes = stripes.schedule.columns, stripes.schedule.nodes
+    operations = np.zeros(nodes, np.int64)
+    for node, lo, hi in (
+        (columns.source, stripes.source_lo, stripes.source_hi),
+        (columns.target, stripes.target_lo, stripes.target_hi),
+    ):
+        length = _elements(hi, count, stripes.grid) - _elements(lo, count, stripes.grid)
+        np.add.at(operations, node[stripes.transfer], -(-length // chunk_elements))
+    return max(1, int(operations.max()))
 
 
 def _elements(boundary: npt.NDArray[np.int32], count: int, grid: int) -> Integers:

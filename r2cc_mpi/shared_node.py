@@ -27,33 +27,33 @@ class SharedNode:
     """Shared memory of one node; implements :class:`r2cc_mpi.executor.NodeMemory`.
 
     Args:
-        comm: Communicator of the node's ranks, ordered by rail.
+        comm: Communicator of the node's ranks, ordered by rail; the last ones may own none.
         host: Communicator of all ranks on this host; several nodes may share it and its memory.
+        rails: How many of the node's ranks own a rail. No chunk is handed over to or by the others.
         chunk_bytes: Most payload bytes of a chunk.
         body_bytes: Most bytes of a control message's body.
 
     Attributes: see :class:`r2cc_mpi.executor.NodeMemory`.
     """
 
-    def __init__(self, comm: MPI.Intracomm, host: MPI.Comm, chunk_bytes: int, body_bytes: int) -> None:
+    def __init__(
+        self, comm: MPI.Intracomm, host: MPI.Comm, rails: int, chunk_bytes: int, body_bytes: int
+    ) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self._comm, self._host = comm, host
-        self._rails, self._rail = comm.size, comm.rank
+        self._rails, self._ranks, self._rank = rails, comm.size, comm.rank
         self._chunk_slot = HEADER_BYTES + chunk_bytes
         self._control_slot = HEADER_BYTES + body_bytes
-        pairs = self._rails * (self._rails - 1)
-        words = 3 * self._rails + 4 * pairs
-        self._chunk_ring = CHUNK_SLOTS * self._chunk_slot
-        self._control_ring = CONTROL_SLOTS * self._control_slot
-        self._fixed_bytes = words * WORD + pairs * (self._chunk_ring + self._control_ring)
+        words = self._words_count(rails, comm.size)
+        self._fixed_bytes = self.fixed_bytes(rails, chunk_bytes, body_bytes, comm.size)
         self._window, memory = self._allocate(self._fixed_bytes)
         self._words = memoryview(memory[: words * WORD].data).cast("q")
         self._mailboxes = memory[words * WORD :]
-        self.contributed = self._words[: self._rails]
-        self.finished = self._words[self._rails : 2 * self._rails]
-        self.copied = self._words[2 * self._rails : 3 * self._rails]
+        self.contributed = self._words[: self._ranks]
+        self.finished = self._words[self._ranks : 2 * self._ranks]
+        self.copied = self._words[2 * self._ranks : 3 * self._ranks]
         self._data_window: MPI.Win | None = None
         self._meeting: MPI.Request | None = None
         self._freeing: MPI.Request | None = None
@@ -62,20 +62,26 @@ class SharedNode:
         self.done = memoryview(b"").cast("B")
 
     @staticmethod
-    def fixed_bytes(rails: int, chunk_bytes: int, body_bytes: int) -> int:
-        """Bytes of the first window of one node."""
-        ring = CHUNK_SLOTS * (HEADER_BYTES + chunk_bytes) + CONTROL_SLOTS * (HEADER_BYTES + body_bytes)
-        pairs = rails * (rails - 1)
-        return (3 * rails + 4 * pairs) * WORD + pairs * ring
+    def fixed_bytes(rails: int, chunk_bytes: int, body_bytes: int, ranks: int | None = None) -> int:
+        """Bytes of the first window of one node; ``ranks`` if they are more than the rails."""
+        ranks = rails if ranks is None else ranks
+        chunk_rings = _pairs(rails) * CHUNK_SLOTS * (HEADER_BYTES + chunk_bytes)
+        control_rings = _pairs(ranks) * CONTROL_SLOTS * (HEADER_BYTES + body_bytes)
+        return SharedNode._words_count(rails, ranks) * WORD + chunk_rings + control_rings
+
+    @staticmethod
+    def _words_count(rails: int, ranks: int) -> int:
+        return 3 * ranks + 2 * _pairs(rails) + 2 * _pairs(ranks)
 
     def _allocate(self, size: int) -> tuple[MPI.Win, np.ndarray[tuple[int], np.dtype[np.uint8]]]:
-        own = size if self._rail == 0 else 0
+        own = size if self._rank == 0 else 0
         window = self._mpi.Win.Allocate_shared(own, 1, comm=self._comm)
         window.Lock_all(self._mpi.MODE_NOCHECK)
         base, _ = window.Shared_query(0)
         memory = np.frombuffer(base, np.uint8, size)  # type: ignore[call-overload]  # MPI's buffer type
-        if self._rail == 0:
-            memory[: min(size, 4 * self._rails * self._rails * WORD)] = 0  # the words of the first window
+        if self._rank == 0:
+            words = self._words_count(self._rails, self._ranks)
+            memory[: min(size, words * WORD)] = 0  # the words of the first window
         window.Sync()
         self._comm.Barrier()
         window.Sync()
@@ -114,7 +120,7 @@ class SharedNode:
         self.check_host(size + self._fixed_bytes, "the shared memory of this host's nodes")
         self._data_window, memory = self._allocate(size)
         self.buffer = memory[:buffer_bytes]
-        if self._rail == 0:
+        if self._rank == 0:
             memory[aligned:] = 0
         self._comm.Barrier()
         self.done = memoryview(memory[aligned:].data).cast("q")
@@ -131,7 +137,7 @@ class SharedNode:
         error = ""
         if self._host.rank == 0:
             try:
-                check_free(bytes_per_node * self._host.size // self._rails, what)
+                check_free(bytes_per_node * self._host.size // self._ranks, what)
             except MachineError as short:
                 error = str(short)
         error = self._host.bcast(error, 0)
@@ -143,27 +149,28 @@ class SharedNode:
         self._window.Sync()
 
     def _ring(self, producer: int, consumer: int, *, chunks: bool) -> Ring:
-        pair = producer * (self._rails - 1) + consumer - (consumer > producer)
-        first_word = 3 * self._rails + 4 * pair + (0 if chunks else 2)
-        offset = pair * (self._chunk_ring + self._control_ring)
-        if chunks:
-            memory = self._mailboxes[offset : offset + self._chunk_ring].reshape(
-                CHUNK_SLOTS, self._chunk_slot
-            )
-        else:
-            offset += self._chunk_ring
-            memory = self._mailboxes[offset : offset + self._control_ring]
-            memory = memory.reshape(CONTROL_SLOTS, self._control_slot)
+        if chunks and max(producer, consumer) >= self._rails:
+            no_words = memoryview(bytearray(2 * WORD)).cast("q")
+            return Ring(np.empty((0, self._chunk_slot), np.uint8), no_words, 0, self.fence)
+        members = self._rails if chunks else self._ranks
+        slots, slot = (CHUNK_SLOTS, self._chunk_slot) if chunks else (CONTROL_SLOTS, self._control_slot)
+        pair = producer * (members - 1) + consumer - (consumer > producer)
+        first_word = 3 * self._ranks + 2 * pair
+        offset = pair * slots * slot
+        if not chunks:  # they come after the rings for chunks
+            first_word += 2 * _pairs(self._rails)
+            offset += _pairs(self._rails) * CHUNK_SLOTS * self._chunk_slot
+        memory = self._mailboxes[offset : offset + slots * slot].reshape(slots, slot)
         return Ring(memory, self._words, first_word, self.fence)
 
-    def outbox(self, rail: int) -> Outbox:
-        """Return this rank's way to the node's rank that owns ``rail``."""
-        return Outbox(self._ring(self._rail, rail, chunks=True), self._ring(self._rail, rail, chunks=False))
+    def outbox(self, place: int) -> Outbox:
+        """Return this rank's way to another rank of the node, which owns the rail of that number if any."""
+        return Outbox(self._ring(self._rank, place, chunks=True), self._ring(self._rank, place, chunks=False))
 
-    def inbox(self, rail: int, pool: BufferPool) -> Inbox:
-        """Return this rank's way from the node's rank that owns ``rail``."""
+    def inbox(self, place: int, pool: BufferPool) -> Inbox:
+        """Return this rank's way from another rank of the node."""
         return Inbox(
-            self._ring(rail, self._rail, chunks=True), self._ring(rail, self._rail, chunks=False), pool
+            self._ring(place, self._rank, chunks=True), self._ring(place, self._rank, chunks=False), pool
         )
 
     def _free_data(self) -> None:
@@ -189,3 +196,7 @@ class SharedNode:
         self._free_data()
         self._window.Unlock_all()
         self._window.Free()
+
+
+def _pairs(members: int) -> int:
+    return members * (members - 1)

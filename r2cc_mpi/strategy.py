@@ -1,31 +1,31 @@
-"""Strategies: which schedule and which rail mapping a collective runs with, given the agreed health.
+"""Names and codes that travel in START: strategies, collectives, element types.
 
-A pure function of what START says, so that every rank plans alike. `ring` is the fail-stop baseline: it runs
-until a rail dies. `hot-repair` runs the same ring on the same channels; dead rails' channels take backup
-routes. `auto` is the best this version has, which is `hot-repair` once a rail is down.
+What a strategy runs is for `r2cc_mpi.planning` to say.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.nic import Nic
-from algorithms.ring import ring_allreduce
-from algorithms.stripes import Stripes, healthy_mapping
 from r2cc_mpi.errors import UsageError
 
 
 class Strategy(enum.IntEnum):
-    """What the user asks for; the numbers travel in START."""
+    """What the user asks for, or what is in force; the numbers travel in START.
+
+    `ring` is the fail-stop baseline: it runs until a rail dies. `hot-repair` runs the same ring on the same
+    channels; dead rails' channels take backup routes. The others plan anew for the NICs that START says are
+    up; what fails under way is repaired by HotRepair in each of them. `auto` lets the planner choose.
+    """
 
     AUTO = 0
     RING = 1
     HOT_REPAIR = 2
+    BALANCE = 3
+    R2CC_ALLREDUCE = 4
 
     @property
     def label(self) -> str:
@@ -53,11 +53,18 @@ class Collective(enum.IntEnum):
     BARRIER = 2
 
 
-DTYPES: tuple[npt.DTypeLike, ...] = (np.float32, np.float64, np.int32, np.int64)
+DTYPES: tuple[npt.DTypeLike, ...] = (
+    np.float32,
+    np.float64,
+    np.int32,
+    np.int64,
+    np.float16,
+    np.int8,
+    np.uint8,
+    np.uint32,
+    np.uint64,
+)
 """Element types; the index travels in START."""
-
-SUM = 0
-"""Code of the reduction."""
 
 
 def dtype_code(dtype: np.dtype[np.generic]) -> int:
@@ -71,22 +78,3 @@ def dtype_code(dtype: np.dtype[np.generic]) -> int:
             return code
     names = ", ".join(np.dtype(known).name for known in DTYPES)
     raise UsageError(f"cannot reduce elements of type {dtype}; use one of {names}")
-
-
-def in_force(asked: Strategy, down: Sequence[Nic]) -> Strategy:
-    """Say which strategy runs, given what is down."""
-    if asked is Strategy.AUTO:
-        return Strategy.HOT_REPAIR if down else Strategy.RING
-    return asked
-
-
-@lru_cache(maxsize=8)
-def stripes_of(nodes: int, rails: int) -> Stripes:
-    """Return the ring AllReduce on healthy rails, which ring and HotRepair both run."""
-    return healthy_mapping(ring_allreduce(nodes), rails)
-
-
-def operations_bound(count: int, nodes: int, rails: int, chunk_elements: int) -> int:
-    """Most operations of one node's plan: in 2 (n-1) steps it sends and receives a section, on every rail."""
-    chunks = -(-count // (nodes * rails * chunk_elements)) + 1
-    return max(1, 4 * (nodes - 1)) * rails * chunks

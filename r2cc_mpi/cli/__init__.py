@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 
 from r2cc_mpi import pinning
 from r2cc_mpi.cli.launch import launch_job
@@ -18,6 +19,10 @@ from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
 from r2cc_mpi.errors import R2ccError, UsageError
 from r2cc_mpi.shared_memory import check_room_for_mpi
+
+ANALYTIC_COMMANDS = frozenset({"analyze", "doctor", "plan", "simulate", "verify"})
+"""Commands that need no MPI. Each is carried out by `run(words)` of the module with its name, imported only
+then: a rank of a job needs none of them."""
 
 LAST_WORDS_S = 1.0
 """How long other ranks wait before they end after an error: some launchers end a job at the first rank that
@@ -53,6 +58,10 @@ def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
     words = build_parser().parse_args(arguments)
     if words.command is None:
         raise UsageError("say what to do, for example: r2cc run allreduce (see r2cc --help)")
+    if words.command in ANALYTIC_COMMANDS:
+        if place is not None and place.rank > 0:  # of a job, one process is enough
+            return 0
+        return int(import_module(f"r2cc_mpi.cli.{words.command}").run(words))
     options = read_options(words, place)
     local_ranks = place.local_size or place.size if place else None
     check_room_for_mpi(local_ranks or options.layout.ranks)

@@ -26,8 +26,20 @@ class DataType:
 
 DATA_TYPES = {
     name: DataType(name, np.dtype(dtype))
-    for name, dtype in {"float": "float32", "double": "float64", "int32": "int32", "int64": "int64"}.items()
+    for name, dtype in {
+        "int8": "int8",
+        "uint8": "uint8",
+        "int32": "int32",
+        "uint32": "uint32",
+        "int64": "int64",
+        "uint64": "uint64",
+        "half": "float16",
+        "float": "float32",
+        "double": "float64",
+    }.items()
 }
+MISSING_TYPES = dict.fromkeys(("bfloat16", "f8e4m3", "f8e5m2"), "NumPy has no such type")
+"""Types that nccl-tests has besides, and why they are not there."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import fmean
 
 from algorithms.nic import Hop, Nic, describe_route
-from analysis import cost_model
+from r2cc_mpi.cli.method import Average
 from r2cc_mpi.cli.options import RunOptions
+from r2cc_mpi.cli.predictions import Prediction, predict
 from r2cc_mpi.cli.report import (
     FailoverRecord,
     IterationRecord,
@@ -20,7 +20,6 @@ from r2cc_mpi.cli.report import (
 )
 from r2cc_mpi.job import Iteration
 from r2cc_mpi.layout import Layout
-from r2cc_mpi.strategy import Strategy, in_force
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class RankRecord:
         known: NICs it learned to be down.
         fired: When the faults of its own rail happened, as (NIC, time).
         missed: Faults of its own rail that hit no running iteration, as options of the command line.
+        finished_at: When it was through with each size of each cycle, in seconds since the epoch.
     """
 
     iterations: tuple[Iteration, ...]
@@ -62,21 +62,7 @@ class RankRecord:
     known: tuple[Known, ...]
     fired: tuple[tuple[Nic, float], ...]
     missed: tuple[str, ...]
-
-
-def predicted_s(
-    options: RunOptions, size_bytes: int, strategy: Strategy, down: Sequence[Nic]
-) -> float | None:
-    """Say what the cost model expects of the network phase, in seconds.
-
-    None when rails are not paced, or one of them is slowed down: the model knows one rate.
-    """
-    if options.rail_rate_bytes_per_s is None or any(fault.factor for fault in options.faults):
-        return None
-    layout = options.layout
-    dead = down if in_force(strategy, down) is Strategy.HOT_REPAIR else ()
-    time: Fraction = cost_model.hot_repair(layout.nodes, layout.rails, dead)
-    return cost_model.seconds(time, size_bytes, options.rail_rate_bytes_per_s * layout.rails)
+    finished_at: tuple[float, ...] = ()
 
 
 def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[IterationRecord]:
@@ -84,8 +70,7 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
 
     An iteration in which a channel was repaired has no prediction: part of it ran before, part after.
     """
-    strategy = Strategy.parse(options.strategy)
-    size_of = [count * options.datatype.dtype.itemsize for count in options.counts]
+    size_of = [count * options.datatype.dtype.itemsize for count in options.counts * options.method.cycles]
     per_size = len(ranks[0].iterations) // len(size_of)
     records: list[IterationRecord] = []
     since = float("-inf")
@@ -98,19 +83,28 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
         nics = [Nic(*pair) for pair in sorted(down)]
         failovers = tuple(_failovers(ranks, since, until))
         wrong = [view.wrong for view in views if view.wrong is not None]
+        expected = Prediction()
+        if not failovers:
+            expected = predict(
+                options.layout,
+                options.wishes,
+                views[0].strategy,
+                nics,
+                options.faults,
+                size_bytes=size_of[index // per_size],
+            )
         records.append(
             IterationRecord(
                 time_s=max(view.time_s for view in views),
                 network_s=max(view.network_s for view in views),
                 strategy=views[0].strategy,
-                predicted_s=predicted_s(options, size_of[index // per_size], strategy, nics)
-                if not failovers
-                else None,
+                predicted_s=expected.predicted_s,
                 wrong=sum(wrong) if wrong else None,
                 rail_bytes={
-                    options.layout.nic_of(number): rank.rail_bytes[index] for number, rank in enumerate(ranks)
+                    nic: ranks[options.layout.rank_of(nic)].rail_bytes[index] for nic in options.layout
                 },
                 failovers=failovers,
+                bound_s=expected.bound_s,
             )
         )
         since = until
@@ -147,22 +141,53 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
     return records
 
 
-def size_records(options: RunOptions, iterations: Sequence[IterationRecord]) -> list[SizeRecord]:
-    """Combine the iterations of each size into the rows of the table."""
-    placings = len(iterations) // (len(options.counts) * options.iterations)
+def size_records(
+    options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord]
+) -> list[SizeRecord]:
+    """Combine the iterations of each size into the rows of the table, cycle by cycle."""
+    counts, per_placing = options.counts * options.method.cycles, options.method.iterations
+    placings = len(iterations) // (len(counts) * per_placing)
     rows = []
-    for index, count in enumerate(options.counts):
-        measured: list[Measurement | None] = []
-        for placing in range(placings):
-            begin = (index * placings + placing) * options.iterations
-            part = iterations[begin : begin + options.iterations]
-            wrong = [one.wrong for one in part if one.wrong is not None]
-            measured.append(Measurement(fmean(one.time_s for one in part), sum(wrong) if wrong else None))
+    for index, count in enumerate(counts):
+        begins = [(index * placings + placing) * per_placing for placing in range(placings)]
+        measured: list[Measurement | None] = [
+            _measurement(options, iterations, ranks, range(begin, begin + per_placing)) for begin in begins
+        ]
         out_of_place, in_place = (*measured, None)[:2]
-        size = count * options.datatype.dtype.itemsize
-        name = options.datatype.name
-        rows.append(SizeRecord(size, count, name, options.layout.ranks, out_of_place, in_place))
+        rows.append(
+            SizeRecord(
+                count * options.datatype.dtype.itemsize,
+                count,
+                options.datatype.name,
+                options.layout.ranks,
+                out_of_place,
+                in_place,
+                options.reduction.label,
+                cycle=1 + index // len(options.counts),
+                finished_at=ranks[0].finished_at[index] if ranks[0].finished_at else None,
+            )
+        )
     return rows
+
+
+def _measurement(
+    options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord], part: range
+) -> Measurement:
+    process_times_s = tuple(tuple(rank.iterations[index].time_s for index in part) for rank in ranks)
+    means = [fmean(times) for times in process_times_s]
+    reported = {
+        Average.FIRST: means[0],
+        Average.MEAN: fmean(means),
+        Average.SHORTEST: min(means),
+        Average.LONGEST: max(means),
+    }
+    wrong = [one for index in part if (one := iterations[index].wrong) is not None]
+    return Measurement(
+        reported[options.method.average],
+        sum(wrong) if wrong else None,
+        process_times_s,
+        options.method.skipped,
+    )
 
 
 def verdict(
@@ -180,8 +205,8 @@ def verdict(
         )
     checked = "every element exact on every rank"
     if options.input is not None and options.datatype.dtype.kind == "f":
-        checked = "every element on every rank equal to NumPy's sum but for rounding"
-    if not options.check:
+        checked = f"every element on every rank equal to NumPy's {options.reduction.label} but for rounding"
+    if not options.method.check:
         checked = "results not checked (-c 0)"
     failures = sum(len(one.failovers) for one in iterations)
     repaired = f", {failures} failure{'s' if failures != 1 else ''} repaired in flight" if failures else ""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from r2cc_mpi.errors import UsageError
-from r2cc_mpi.faults import Declared, Fault, FaultKind
+from r2cc_mpi.faults import AtChunk, Declared, Fault, FaultKind
 from r2cc_mpi.layout import Layout
 
 
@@ -28,6 +28,8 @@ def check_faults(faults: Sequence[Fault], layout: Layout, *, iterations: int, si
     for fault in faults:
         _check_place(fault, layout)
         _check_iteration(fault, iterations)
+        if fault.kind is FaultKind.RECOVER and isinstance(fault.trigger, AtChunk):
+            raise UsageError(f"{fault.option}: a dead rail sends no chunks, give P% of the iteration or Ts")
         if sizes > 1 and (fault.kind is not FaultKind.SLOW or fault.trigger != Declared()):
             raise UsageError(f"{fault.option} needs a job of one size, this one has {sizes}: leave out -e")
     for fault, times in Counter(faults).items():
@@ -68,7 +70,7 @@ def _check_survivors(faults: Sequence[Fault], layout: Layout) -> None:
     """A node that starts without any rail can never take part."""
     dead = {fault.nic for fault in faults if fault.kind is FaultKind.FAIL and fault.trigger == Declared()}
     for node in range(layout.nodes):
-        if all(layout.nic_of(rank) in dead for rank in layout.ranks_of_node(node)):
+        if all(nic in dead for nic in layout if nic.node == node):
             raise UsageError(
                 f"--fail declares all rails of node {node} failed from the start: leave it at least one"
             )

@@ -6,23 +6,27 @@ from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
-from r2cc_mpi.cli.arrays import DATA_TYPES, DataType, InputArrays, inspect_inputs
+from r2cc_mpi.cli import foreign_options
+from r2cc_mpi.cli.arrays import DATA_TYPES, MISSING_TYPES, DataType, InputArrays, inspect_inputs
 from r2cc_mpi.cli.fault_checks import check_faults
-from r2cc_mpi.cli.parser import DEFAULT_LAYOUT
-from r2cc_mpi.cli.sizes import sweep
+from r2cc_mpi.cli.method import Method, read_method
+from r2cc_mpi.cli.run_parser import DEFAULT_LAYOUT
+from r2cc_mpi.cli.sizes import Sweep, sweep
 from r2cc_mpi.cli.units import parse_rate, parse_seconds
 from r2cc_mpi.cli.values import convert, one_of, whole_number
+from r2cc_mpi.cli.wishes import read_wishes
 from r2cc_mpi.errors import UsageError
-from r2cc_mpi.faults import Fault, parse_faults
+from r2cc_mpi.faults import Declared, Fault, FaultKind, parse_faults
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.pinning import Place
+from r2cc_mpi.planning import Wishes
+from r2cc_mpi.reduction import Reduction
 
 COLLECTIVES = ("allreduce",)
-STRATEGIES = ("auto", "ring", "hot-repair")
-LATER_STRATEGIES = ("balance", "r2cc-allreduce", "optcc", "nested-optcc")
 BACKENDS = ("auto", "virtual")
 LATER_BACKENDS = ("netdev", "verbs")
-LATER_OPS = ("prod", "min", "max", "avg", "all")
+OPS = tuple(one.label for one in Reduction)
+LATER_OPS = ("mulsum", "all")
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,19 @@ class RunOptions:
         place: Where this process stands in the job; None before it is started.
         backend: One of BACKENDS.
         rail_rate_bytes_per_s: Rate of each direction of each rail; None: not paced.
-        strategy: One of STRATEGIES.
+        wishes: What the plan is made from: strategy, pieces and so on.
         isolation_timeout_s: Seconds without an answer by any route until the collective is given up.
         faults: What is to happen to which rail, in the order fail, slow, recover.
         datatype: Type of the elements.
-        op: Reduction, always `sum`.
+        reduction: What is done with them.
         root: Root rank; means nothing to a collective without one.
-        counts: Elements of each data size, in the order to run them.
-        iterations: Timed iterations, at least 1.
-        warmup_iterations: Iterations before those.
-        check: Whether every element of every iteration is checked.
+        sweep: The data sizes.
+        method: How to measure.
         corrupt: Iteration (from 1) in which one element is to be spoiled before the check, or None.
         input: The user's own arrays, or None for made-up data.
         output: Folder for the results of `input`, or None.
         json: File for the report, `-` for standard output, or None.
+        csv: The same for the rows of the table.
     """
 
     collective: str
@@ -56,20 +59,29 @@ class RunOptions:
     place: Place | None
     backend: str
     rail_rate_bytes_per_s: float | None
-    strategy: str
+    wishes: Wishes
     isolation_timeout_s: float
     faults: tuple[Fault, ...]
     datatype: DataType
-    op: str
+    reduction: Reduction
     root: int
-    counts: tuple[int, ...]
-    iterations: int
-    warmup_iterations: int
-    check: bool
+    sweep: Sweep
+    method: Method
     corrupt: int | None
     input: InputArrays | None
     output: Path | None
     json: str | None
+    csv: str | None
+
+    @property
+    def strategy(self) -> str:
+        """Name of the strategy asked for."""
+        return self.wishes.strategy.label
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Elements of each data size, in the order to run them."""
+        return self.sweep.counts
 
 
 def read_options(words: Namespace, place: Place | None) -> RunOptions:
@@ -85,61 +97,66 @@ def read_options(words: Namespace, place: Place | None) -> RunOptions:
     Raises:
         UsageError: At the first thing that does not fit, naming the option.
     """
+    foreign_options.refuse(words)
     layout = _layout(words, place)
     arrays = None if words.input is None else inspect_inputs(Path(words.input), layout.ranks)
     datatype = _datatype(words, arrays)
-    counts = sweep(words, datatype) if arrays is None else (arrays.count,)
-    iterations = whole_number("-n", words.iters, least=1)
-    check = whole_number("-c", words.check) > 0
+    sizes = sweep(words, datatype) if arrays is None else Sweep.single(arrays.count, datatype)
+    method = read_method(words)
     rate = None if words.rail_rate is None else convert("--rail-rate", words.rail_rate, parse_rate)
+    faults = _faults(words, layout, method, len(sizes.counts))
     return RunOptions(
         collective=one_of("COLLECTIVE", words.collective, COLLECTIVES),
         layout=layout,
         place=place,
         backend=one_of("--backend", words.backend, BACKENDS, LATER_BACKENDS),
         rail_rate_bytes_per_s=rate,
-        strategy=one_of("--strategy", words.strategy, STRATEGIES, LATER_STRATEGIES),
+        wishes=read_wishes(words, rate, faults),
         isolation_timeout_s=convert("--isolation-timeout", words.isolation_timeout, parse_seconds),
-        faults=_faults(words, layout, iterations, len(counts)),
+        faults=faults,
         datatype=datatype,
-        op=one_of("-o", words.op, ("sum",), LATER_OPS),
+        reduction=_reduction(words, datatype),
         root=_root(words, layout),
-        counts=counts,
-        iterations=iterations,
-        warmup_iterations=whole_number("-w", words.warmup_iters),
-        check=check,
-        corrupt=_corrupt(words, iterations, check=check),
+        sweep=sizes,
+        method=method,
+        corrupt=_corrupt(words, method.iterations, check=method.check),
         input=arrays,
         output=_output(words),
-        json=_json(words),
+        json=_file("--json", words.json),
+        csv=_csv(words),
     )
 
 
 def _layout(words: Namespace, place: Place | None) -> Layout:
     nodes = None if words.nodes is None else whole_number("--nodes", words.nodes, least=1)
     rails = None if words.rails is None else whole_number("--rails", words.rails, least=1)
+    given = words.ranks_per_node
+    ranks_per_node = None if given is None else whole_number("--ranks-per-node", given, least=1)
     if place is None:
-        return Layout(nodes or DEFAULT_LAYOUT[0], rails or DEFAULT_LAYOUT[1])
+        return Layout(nodes or DEFAULT_LAYOUT[0], rails or DEFAULT_LAYOUT[1], ranks_per_node or 0)
     if place.size is None:
         if nodes is None or rails is None:
             raise UsageError(
                 "this launcher does not tell how many ranks there are before MPI starts: "
                 "give both --nodes and --rails"
             )
-        return Layout(nodes, rails)
-    if nodes is None and rails is None:
+        return Layout(nodes, rails, ranks_per_node or 0)
+    if nodes is None and rails is None and ranks_per_node is None:
         rails = place.local_size or place.size
         if rails == place.size:
             raise UsageError(
                 f"all {place.size} ranks are on one host, so one node, and nothing crosses a network: "
                 "say how many ranks make a node, for example mpiexec -n 4 r2cc run allreduce --rails 2"
             )
-    return Layout.from_ranks(place.size, rails=rails, nodes=nodes)
+    return Layout.from_ranks(place.size, rails=rails, nodes=nodes, ranks_per_node=ranks_per_node)
 
 
 def _datatype(words: Namespace, arrays: InputArrays | None) -> DataType:
     if arrays is None:
-        return DATA_TYPES[one_of("-d", words.datatype or "float", tuple(DATA_TYPES))]
+        name = words.datatype or "float"
+        if name in MISSING_TYPES:
+            raise UsageError(f"-d {name}: {MISSING_TYPES[name]}; this version has {', '.join(DATA_TYPES)}")
+        return DATA_TYPES[one_of("-d", name, tuple(DATA_TYPES), ("all",))]
     given = {"-b": words.minbytes, "-e": words.maxbytes, "-i": words.stepbytes, "-f": words.stepfactor}
     for option, value in {**given, "-d": words.datatype}.items():
         if value is not None:
@@ -149,14 +166,26 @@ def _datatype(words: Namespace, arrays: InputArrays | None) -> DataType:
     return arrays.datatype
 
 
-def _faults(words: Namespace, layout: Layout, iterations: int, sizes: int) -> tuple[Fault, ...]:
+def _reduction(words: Namespace, datatype: DataType) -> Reduction:
+    reduction = Reduction[one_of("-o", words.op, OPS, LATER_OPS).upper()]
+    try:
+        reduction.check(datatype.dtype)
+    except UsageError as error:
+        raise UsageError(f"-o {words.op} -d {datatype.name}: {error}") from None
+    return reduction
+
+
+def _faults(words: Namespace, layout: Layout, method: Method, sizes: int) -> tuple[Fault, ...]:
     for option, given in {"--silent": words.silent, "--late": words.late}.items():
         if given and not words.fail:
             raise UsageError(f"{option} says how a --fail happens: give one, for example --fail 1:1@40%")
     if words.slow and words.rail_rate is None:
         raise UsageError("--slow is a fraction of the rails' rate: give one, for example --rail-rate 50MB/s")
     faults = parse_faults(words.fail, words.slow, words.recover, silent=words.silent, late=words.late)
-    check_faults(faults, layout, iterations=iterations, sizes=sizes)
+    check_faults(faults, layout, iterations=method.iterations, sizes=sizes)
+    for fault in faults:
+        if method.cycles > 1 and (fault.kind is not FaultKind.SLOW or fault.trigger != Declared()):
+            raise UsageError(f"{fault.option} happens once, and -N {method.cycles} repeats: leave out -N")
     return faults
 
 
@@ -193,12 +222,18 @@ def _output(words: Namespace) -> Path | None:
     return output
 
 
-def _json(words: Namespace) -> str | None:
-    if words.json in {None, "-"}:
-        return None if words.json is None else "-"
-    file = Path(words.json)
+def _csv(words: Namespace) -> str | None:
+    if words.csv == words.json == "-":
+        raise UsageError("--json - and --csv - both want standard output: let one of them write a file")
+    return _file("--csv", words.csv)
+
+
+def _file(option: str, text: str | None) -> str | None:
+    if text is None or text == "-":
+        return text
+    file = Path(text)
     if file.is_dir():
-        raise UsageError(f"--json {file}: that is a folder, name a file")
+        raise UsageError(f"{option} {file}: that is a folder, name a file")
     if not file.parent.is_dir():
-        raise UsageError(f"--json {file}: there is no folder {file.parent}, make it first")
+        raise UsageError(f"{option} {file}: there is no folder {file.parent}, make it first")
     return str(file)

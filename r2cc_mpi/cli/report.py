@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from algorithms.nic import Nic
+from r2cc_mpi.cli.description import Description
+from r2cc_mpi.cli.iteration_statistics import IterationStatistics
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,26 @@ class Measurement:
     """All iterations of one size, in place or out of place.
 
     Attributes:
-        time_s: Mean seconds of an iteration.
+        time_s: Mean seconds of a call, over ranks as `-a` says.
         wrong: Wrong elements of all iterations on all ranks, or None if they were not checked.
+        process_times_s: Per rank, the seconds of each iteration.
+        skipped: First iterations that the statistics leave out.
     """
 
     time_s: float
     wrong: int | None
+    process_times_s: tuple[tuple[float, ...], ...] = ()
+    skipped: int = 0
+
+    @property
+    def times_s(self) -> tuple[float, ...]:
+        """Seconds of each iteration on the slowest rank."""
+        return tuple(max(times) for times in zip(*self.process_times_s, strict=True))
+
+    @property
+    def statistics(self) -> IterationStatistics:
+        """How those are spread, without the skipped ones."""
+        return IterationStatistics.of(self.times_s[self.skipped :])
 
 
 @dataclass(frozen=True)
@@ -97,6 +113,8 @@ class SizeRecord:
         out_of_place: Measured with two arrays, or None if not measured.
         in_place: Measured with one array, or None if not measured.
         op: The reduction.
+        cycle: Which run over all sizes it is from, from 1.
+        finished_at: When it was done, in seconds since the epoch, or None if not known.
     """
 
     size_bytes: int
@@ -106,6 +124,13 @@ class SizeRecord:
     out_of_place: Measurement | None
     in_place: Measurement | None
     op: str = "sum"
+    cycle: int = 1
+    finished_at: float | None = None
+
+    @property
+    def placings(self) -> tuple[tuple[str, Measurement | None], ...]:
+        """The two measurements under nccl-tests' names."""
+        return ("out_of_place", self.out_of_place), ("in_place", self.in_place)
 
 
 @dataclass(frozen=True)
@@ -131,6 +156,7 @@ class Report:
     """Everything there is to say about a run.
 
     Attributes:
+        description: The job.
         nodes: Nodes of the layout.
         rails: Rails of the layout.
         sizes: The rows, in the order they ran.
@@ -138,6 +164,7 @@ class Report:
         verdict: How it ended.
     """
 
+    description: Description
     nodes: int
     rails: int
     sizes: tuple[SizeRecord, ...]
@@ -160,7 +187,7 @@ def average_bus_bandwidth(sizes: Iterable[SizeRecord]) -> float:
     bandwidths = [
         bus_bandwidth(row.size_bytes, one.time_s, row.ranks)
         for row in sizes
-        for one in (row.out_of_place, row.in_place)
+        for _, one in row.placings
         if one is not None
     ]
     return sum(bandwidths) / len(bandwidths) if bandwidths else 0.0
@@ -168,5 +195,4 @@ def average_bus_bandwidth(sizes: Iterable[SizeRecord]) -> float:
 
 def wrong_elements(sizes: Sequence[SizeRecord]) -> int:
     """Count the wrong elements of all measurements that were checked."""
-    measured = [one for row in sizes for one in (row.out_of_place, row.in_place) if one is not None]
-    return sum(one.wrong or 0 for one in measured)
+    return sum(one.wrong or 0 for row in sizes for _, one in row.placings if one is not None)

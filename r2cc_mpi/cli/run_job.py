@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
-from algorithms.nic import Hop, Nic
+from algorithms.nic import Nic
 from r2cc_mpi.cli.arrays import save_result
-from r2cc_mpi.cli.assemble import (
-    Known,
-    Moved,
-    RankRecord,
-    affected_nodes,
-    iteration_records,
-    size_records,
-    verdict,
-)
+from r2cc_mpi.cli.assemble import affected_nodes, iteration_records, size_records, verdict
+from r2cc_mpi.cli.description import Description, Device, device_info, reported_environment
+from r2cc_mpi.cli.files import write_text
 from r2cc_mpi.cli.options import RunOptions
-from r2cc_mpi.cli.report import RailBytes, Report, Verdict
+from r2cc_mpi.cli.preamble import layout_lines, preamble
+from r2cc_mpi.cli.records import pack_record, read_record
+from r2cc_mpi.cli.report import Report, Verdict
+from r2cc_mpi.cli.report_csv import to_csv
 from r2cc_mpi.cli.report_json import to_json, write_json
-from r2cc_mpi.cli.tables import failover_lines, footer, header, iteration_table, row, verdict_line
+from r2cc_mpi.cli.size_table import footer, header, row
+from r2cc_mpi.cli.tables import failover_lines, iteration_table, verdict_line
+from r2cc_mpi.cli.version import installed_version
 from r2cc_mpi.communicator import Communicator
 from r2cc_mpi.errors import IncompleteCollectiveError, R2ccError, UsageError
 from r2cc_mpi.fault_runner import FaultRunner
 from r2cc_mpi.faults import Declared, FaultKind
 from r2cc_mpi.gathering import all_gather
-from r2cc_mpi.job import Iteration, Job, OwnData, Pattern
-from r2cc_mpi.strategy import stripes_of
+from r2cc_mpi.job import Data, Iteration, Job, Work
+from r2cc_mpi.own_data import OwnData
+from r2cc_mpi.patterns import Pattern
+from r2cc_mpi.planning import choose
+from r2cc_mpi.time_limit import TimeLimit
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 def run(options: RunOptions) -> int:
@@ -51,84 +58,136 @@ def run(options: RunOptions) -> int:
             f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started"
         )
 
+    job = _describe(options, world)
     comm = Communicator(
         world,
         nodes=options.layout.nodes,
         rails=options.layout.rails,
+        ranks_per_node=options.layout.ranks_per_node,
         rail_rate=options.rail_rate_bytes_per_s,
         strategy=options.strategy,
+        pieces=options.wishes.pieces,
+        partial=options.wishes.partial,
+        form=options.wishes.form or "chain",
+        slow=dict(options.wishes.slow),
         isolation_timeout=options.isolation_timeout_s,
         failed=_declared(options),
     )
     if world.rank == 0:
-        _print(options, _about(options))
+        _print(options, [*preamble(job), *layout_lines(options)])
     agreed: int | None = None
     try:
         with comm:
-            agreed = _measure(comm, options)
+            agreed = _measure(comm, options, job)
     except IncompleteCollectiveError as error:
         if agreed is None:  # else the verdict is out, and what could not complete is only the end
             agreed = error.exit_code
             ended = Verdict(error.exit_code, str(error))
             if world.rank == 0:
                 _print(options, [verdict_line(ended)])
-                _write_failure(options, ended)
+                _write_failure(options, job, ended)
     return agreed
 
 
-def _measure(comm: Communicator, options: RunOptions) -> int:
+def _describe(options: RunOptions, world: MPI.Intracomm) -> Description:
+    """Gather who runs the job, while all networks are still there."""
+    people = world.allgather((os.getpid(), socket.gethostname()))
+    nics = map(options.layout.nic_of, range(world.size))
+    rate = options.rail_rate_bytes_per_s
+    return Description(
+        options.collective,
+        installed_version(),
+        options.sweep,
+        options.method,
+        tuple(
+            Device(rank, nic, pid, host, device_info(nic, rate) if nic in options.layout else "owns no rail")
+            for rank, (nic, (pid, host)) in enumerate(zip(nics, people, strict=True))
+        ),
+        time.time(),
+        tuple(sys.argv),
+        reported_environment(os.environ),
+    )
+
+
+def _measure(comm: Communicator, options: RunOptions, job: Description) -> int:
     faults = FaultRunner(comm, options.faults)
+    limit = TimeLimit(comm, options.method.time_limit_s)
     iterations: list[Iteration] = []
-    for count in options.counts:
-        job = _job(comm, faults, options, count)
-        job.warm_up(options.warmup_iterations)
-        # In a run with failures an iteration is one instant in a story; to repeat them all in place would
-        # tell another one.
-        for in_place in [False] if options.faults else [False, True]:
-            for number in range(1, options.iterations + 1):
-                corrupt = options.corrupt == number and not in_place and comm.layout.rank_of(comm.nic) == 0
-                iterations.append(
-                    job.iterate(number, in_place=in_place, check=options.check, corrupt=corrupt)
-                )
+    finished_at: list[float] = []
+    for count in options.counts * options.method.cycles:
+        work = _job(comm, faults, limit, options, count)
+        iterations += _iterate(comm, options, work)
+        finished_at.append(time.time())
     if options.output is not None:
-        _do_together(comm, lambda: _save(comm, options, job))
+        _do_together(comm, lambda: _save(comm, options, work))
     comm.settle()
-    ranks = [_read(record) for record in all_gather(comm, _record(comm, faults, iterations))]
+    mine = pack_record(comm, faults, iterations, finished_at, calls=options.method.calls)
+    ranks = [read_record(record) for record in all_gather(comm, mine)]
     records = iteration_records(options, ranks)
-    sizes = size_records(options, records)
+    sizes = size_records(options, records, ranks)
     ended = verdict(options, records, ranks)
-    if comm.layout.rank_of(comm.nic) == 0:
-        lines = [*header(), *(row(size) for size in sizes), *footer(sizes)]
-        if options.faults:
-            lines += iteration_table(
-                records, affected_nodes(options.layout, records, {fault.nic for fault in options.faults})
-            )
-            lines += failover_lines(records)
-        _print(options, [*lines, verdict_line(ended)])
-    report = Report(options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
-    if options.json is not None:
-        _do_together(comm, lambda: _write(comm.layout.rank_of(comm.nic), options, report))
+    report = Report(job, options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
+    rank = comm.layout.rank_of(comm.nic)
+    if rank == 0:
+        _print(options, _lines(options, report))
+    if options.json is not None or options.csv is not None:
+        _do_together(comm, lambda: _write(rank, options, report))
     return ended.exit_code
+
+
+def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iteration]:
+    """Run all iterations of one size."""
+    method = options.method
+    work.warm_up(method.warmup_iterations)
+    # In a run with failures an iteration is one instant in a story; to repeat them all in place would tell
+    # another one.
+    placings = [False] if options.faults else [False, True]
+    is_first = comm.layout.rank_of(comm.nic) == 0
+    return [
+        work.iterate(
+            number,
+            in_place=in_place,
+            check=method.check,
+            corrupt=options.corrupt == number and not in_place and is_first,
+        )
+        for in_place in placings
+        for number in range(1, method.iterations + 1)
+    ]
+
+
+def _lines(options: RunOptions, report: Report) -> list[str]:
+    """Write the tables and the verdict."""
+    columns = {"per_iteration": options.method.per_iteration, "timestamps": options.method.timestamps}
+    lines = [*header(**columns), *(row(size, **columns) for size in report.sizes)]
+    lines += footer(report.sizes, options.collective)
+    if options.faults:
+        named = {fault.nic for fault in options.faults}
+        lines += iteration_table(report.iterations, affected_nodes(options.layout, report.iterations, named))
+        lines += failover_lines(report.iterations)
+    return [*lines, verdict_line(report.verdict)]
 
 
 def _declared(options: RunOptions) -> list[Nic]:
     return [f.nic for f in options.faults if f.kind is FaultKind.FAIL and isinstance(f.trigger, Declared)]
 
 
-def _job(comm: Communicator, faults: FaultRunner, options: RunOptions, count: int) -> Job:
-    dtype = options.datatype.dtype
+def _job(comm: Communicator, faults: FaultRunner, limit: TimeLimit, options: RunOptions, count: int) -> Job:
+    dtype, reduction = options.datatype.dtype, options.reduction
     rank, ranks = comm.layout.rank_of(comm.nic), comm.layout.ranks
-    data: Pattern | OwnData
+    data: Data
     if options.input is None:
-        data = Pattern(count, dtype, rank, ranks)
+        data = Pattern(dtype, rank, ranks, reduction)
     else:
         arrays = options.input
-        data = OwnData(
-            arrays.load(rank).reshape(-1), (arrays.load(other).reshape(-1) for other in range(ranks))
-        )
-    share = stripes_of(comm.layout.nodes, comm.layout.rails).rail_loads()[comm.nic][0]
-    expected_bytes = int(share * count * dtype.itemsize)
-    return Job(comm, faults, data, count=count, dtype=dtype, expected_bytes=expected_bytes)
+        everyone = (arrays.load(other).reshape(-1) for other in range(ranks))
+        data = OwnData(arrays.load(rank).reshape(-1), everyone, reduction)
+    size_bytes = count * dtype.itemsize
+    planned = choose(
+        comm.layout.nodes, comm.layout.rails, options.wishes, tuple(sorted(_declared(options))), size_bytes
+    )
+    expected_bytes = int(planned.stripes.rail_loads().get(comm.nic, (0, 0))[0] * size_bytes)
+    work = Work(count, dtype, reduction, options.method.calls)
+    return Job(comm, faults, limit, data, work, expected_bytes)
 
 
 def _save(comm: Communicator, options: RunOptions, job: Job) -> None:
@@ -150,61 +209,24 @@ def _do_together(comm: Communicator, write: Callable[[], None]) -> None:
         raise UsageError(problems[0])
 
 
-def _record(comm: Communicator, faults: FaultRunner, iterations: list[Iteration]) -> dict[str, Any]:
-    carried = comm.counters.by_collective
-    return {
-        "iterations": [asdict(one) for one in iterations],
-        "bytes": [carried.get(one.collective, [0, 0]) for one in iterations],
-        "moved": [[f.nic, f.source, f.at, f.resent_bytes, f.route] for f in comm.failovers],
-        "known": [[d.nic, d.at, d.cause] for d in comm.detections if d.version % 2],
-        "fired": [
-            [event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL
-        ],
-        "missed": [fault.option for fault in faults.missed],
-    }
-
-
-def _read(record: dict[str, Any]) -> RankRecord:
-    return RankRecord(
-        tuple(Iteration(**one) for one in record["iterations"]),
-        tuple(RailBytes(*both) for both in record["bytes"]),
-        tuple(
-            Moved(Nic(*nic), source, at, resent, tuple(Hop(*hop) for hop in route) if route else None)
-            for nic, source, at, resent, route in record["moved"]
-        ),
-        tuple(Known(Nic(*nic), at, cause) for nic, at, cause in record["known"]),
-        tuple((Nic(*nic), at) for nic, at in record["fired"]),
-        tuple(record["missed"]),
-    )
-
-
-def _about(options: RunOptions) -> list[str]:
-    rate = options.rail_rate_bytes_per_s
-    pace = "unpaced" if rate is None else f"{rate / 1e6:g} MB/s each way"
-    return [
-        f"# r2cc {options.collective}: {options.layout} ({options.layout.ranks} ranks)",
-        f"# virtual rails, {pace}; strategy {options.strategy}",
-        *(
-            f"# fault: {fault.option}{' (silent)' if fault.silent else ''}{' (late)' if fault.late else ''}"
-            for fault in options.faults
-        ),
-    ]
-
-
-def _write_failure(options: RunOptions, ended: Verdict) -> None:
+def _write_failure(options: RunOptions, job: Description, ended: Verdict) -> None:
     """Write the report of a job that failed; if that fails too, the status stays that of the job."""
     try:
-        _write(0, options, Report(options.layout.nodes, options.layout.rails, (), (), ended))
+        _write(0, options, Report(job, options.layout.nodes, options.layout.rails, (), (), ended))
     except R2ccError as error:
         print(f"r2cc: error: {error}", file=sys.stderr, flush=True)
 
 
 def _write(rank: int, options: RunOptions, report: Report) -> None:
-    if rank == 0 and options.json is not None:
-        write_json(to_json(report), options.json)
+    if rank != 0:
+        return
+    if options.json is not None:
+        write_json(to_json(report, time.time()), options.json)
+    if options.csv is not None:
+        write_text("--csv", options.csv, to_csv(report))
 
 
 def _print(options: RunOptions, lines: list[str]) -> None:
-    """Print for people; beside JSON on standard output they read standard error."""
-    stream = sys.stderr if options.json == "-" else sys.stdout
+    """Print for people; beside a report on standard output they read standard error."""
+    stream = sys.stderr if "-" in {options.json, options.csv} else sys.stdout
     print("\n".join(lines), file=stream, flush=True)

@@ -77,6 +77,24 @@ def parse_seconds(text: str) -> float:
     return float(match[1])
 
 
+def parse_duration(text: str) -> Fraction:
+    """Read a short time such as `5us`, `0.1ms`, `0.001s` or `0`; a number without a unit is in seconds.
+
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        Seconds, exactly; zero is allowed.
+
+    Raises:
+        UsageError: If it is no such time.
+    """
+    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>|ns|us|ms|s)", text, re.ASCII)
+    if match is None:
+        raise UsageError(f"{text!r} is not a time: write for example 10us, 0.1ms or 0")
+    return Fraction(match["number"]) / {"ns": 10**9, "us": 10**6, "ms": 10**3}.get(match["unit"], 1)
+
+
 def format_size(size_bytes: int) -> str:
     """Write a size with the largest power of 1024 that divides it: `16M`, `1536K`, `1000`."""
     for prefix in ("g", "m", "k"):

@@ -45,6 +45,21 @@ def whole_number(option: str, text: str, *, least: int = 0) -> int:
     return int(text)
 
 
+def switch(option: str, text: str) -> bool:
+    """Read a switch: 0 is off, any other number on, as in nccl-tests.
+
+    Args:
+        option: Name of the option.
+        text: What the user wrote.
+
+    Raises:
+        UsageError: If it is no number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(f"{option} {text!r} is neither on nor off: write {option} 1 or {option} 0")
+    return int(text) > 0
+
+
 def one_of(option: str, text: str, known: Sequence[str], later: Sequence[str] = ()) -> str:
     """Read a name.
 

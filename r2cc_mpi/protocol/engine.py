@@ -51,6 +51,7 @@ class Engine:
         news: All facts this rank knows, with the health table.
         pool: Buffers for captured chunks, also for chunks that arrive.
         detections: Health changes in the order they were learned.
+        finished: The last collective that this rank has done its part of; the executor keeps it.
     """
 
     def __init__(self, me: Nic, nodes: int, rails: int, wire: Wire, settings: Settings) -> None:
@@ -64,6 +65,7 @@ class Engine:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.hot_repair = HotRepair(me, self.health, self.senders)
         self.detections: list[Detection] = []
+        self.finished = 0
         hello_s = min(settings.stall_s, settings.isolation_timeout_s / 4)
         self.liveness = Liveness(self.rank, nodes * rails, hello_s, settings.isolation_timeout_s)
         self.closing = Close(self.rank, self.news, settings.isolation_timeout_s)
@@ -160,6 +162,12 @@ class Engine:
         if self.news.add_error(ErrorFact(kind, text)):
             self._flood_news()
 
+    def call_roll(self, collective: int) -> None:
+        """Ask every rank whether it has finished a collective; :attr:`news` collects the answers."""
+        if self.news.ask(collective):
+            self.news.add_answer(self.rank, self.finished)
+            self._flood_news()
+
     # Events.
 
     def rail_event(self, *, up: bool, now: float) -> None:
@@ -239,6 +247,7 @@ class Engine:
     def _read_news(self, body: bytes, now: float) -> None:
         learned = self.news.merge(body)
         if learned.anything:
+            self.news.add_answer(self.rank, self.finished)
             self._flood_news()
             self._apply(learned.changes, now, "news")
 

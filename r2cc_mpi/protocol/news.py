@@ -7,7 +7,7 @@ idempotent, it does not matter which message arrives first, or twice; and becaus
 facts, one that got lost is made up by the next.
 
 The facts are: every NIC's health version, the two latest STARTs (no rank can be further behind), every rank's
-progress in closing, and the first error.
+progress in closing, the first error, and who has finished the collective that was last asked about.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import struct
 from typing import NamedTuple
 
 from r2cc_mpi.protocol.health import Change, HealthTable
+from r2cc_mpi.protocol.roll_call import RollCall
 
 KEPT_STARTS = 2
 
@@ -68,6 +69,7 @@ class ErrorKind(enum.IntEnum):
     FAIL_STOP = 2
     MISMATCH = 3
     MACHINE = 4
+    TIME_LIMIT = 5
 
 
 class ErrorFact(NamedTuple):
@@ -102,6 +104,7 @@ class News:
         self.starts: dict[int, Start] = {}
         self.closing = [Closing.OPEN] * (nodes * rails)
         self.error: ErrorFact | None = None
+        self.roll_call = RollCall(nodes * rails)
         self._packed: bytes | None = None
 
     @property
@@ -147,6 +150,20 @@ class News:
         self._packed = None
         return True
 
+    def ask(self, collective: int) -> bool:
+        """Ask who has finished a collective; say whether that is a new question."""
+        if not self.roll_call.ask(collective):
+            return False
+        self._packed = None
+        return True
+
+    def add_answer(self, rank: int, finished: int) -> bool:
+        """Note the last collective that a rank has finished, if somebody asked; say whether it is new."""
+        if not self.roll_call.answer(rank, finished):
+            return False
+        self._packed = None
+        return True
+
     def pack(self) -> bytes:
         """Write all facts as bytes."""
         if self._packed is None:
@@ -157,6 +174,7 @@ class News:
                 parts += [_ENTRY.pack(start.number, *start.signature), vector.pack(*start.versions)]
             text = self.error.text.encode() if self.error else b""
             parts += [_ERROR.pack(self.error.kind if self.error else 0, len(text)), text]
+            parts.append(self.roll_call.pack())
             self._packed = b"".join(parts)
         return self._packed
 
@@ -164,7 +182,8 @@ class News:
     def capacity(nodes: int, rails: int) -> int:
         """Most bytes that :meth:`pack` can return for a layout."""
         slots = nodes * rails
-        return slots * 5 + 1 + KEPT_STARTS * (_ENTRY.size + slots * 4) + _ERROR.size + MAX_ERROR_TEXT
+        starts = 1 + KEPT_STARTS * (_ENTRY.size + slots * 4)
+        return slots * 5 + starts + _ERROR.size + MAX_ERROR_TEXT + RollCall.packed_bytes(slots)
 
     def merge(self, packed: bytes) -> Learned:
         """Take over all facts from another rank's bytes.
@@ -193,4 +212,7 @@ class News:
         if kind:
             text = packed[offset + _ERROR.size : offset + _ERROR.size + length].decode(errors="replace")
             new |= self.add_error(ErrorFact(ErrorKind(kind), text))
+        offset += _ERROR.size + length
+        if self.roll_call.merge(packed[offset : offset + RollCall.packed_bytes(slots)]):
+            new, self._packed = True, None
         return Learned(new, changes)

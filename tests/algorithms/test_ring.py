@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from algorithms import verify
 from algorithms.collective import Collective, Holding
 from algorithms.ring import (
+    allreduce_steps,
     ring_all_gather,
     ring_all_gather_schedule,
     ring_allreduce,
     ring_reduce_scatter,
     ring_reduce_scatter_schedule,
+    side_by_side,
 )
 from algorithms.schedule import ScheduleBuilder, ScheduleError
 from tests.algorithms.replay import Replay
@@ -124,3 +126,40 @@ def test_rings_that_do_not_exist_are_refused(append):
         append(builder, [0, 1, 0], (0, 6))
     with pytest.raises(ScheduleError, match="distinct members"):
         append(builder, [], (0, 6))
+
+
+@given(st.permutations(range(6)))
+def test_a_ring_goes_in_any_order(order):
+    """Relabelled, the ring in an order is the ring in the order of the numbers, and it is right."""
+    natural, ordered = ring_allreduce(6), ring_allreduce(6, order)
+    verify.check(ordered)
+    for one, other in zip(natural, ordered, strict=True):
+        assert (order[one.source], order[one.target]) == (other.source, other.target)
+        assert (one.source_region, one.reduce, one.stage) == (other.source_region, other.reduce, other.stage)
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [1, 2, 3], [0, 1, 2, 3]])
+def test_an_order_names_every_node_once(order):
+    """A node that is missing, named twice or does not exist is refused."""
+    with pytest.raises(ScheduleError, match=r"does not name each of the nodes 0\.\.2 once"):
+        ring_allreduce(3, order)
+
+
+def test_rings_side_by_side_take_turns():
+    """Steps of two rings alternate; the longer one goes on alone, and labels and rails are its own."""
+    builder = ScheduleBuilder(5, 10)
+    side_by_side(
+        allreduce_steps(builder, [0, 1, 2], (0, 6), rails=[1], name="a"),
+        allreduce_steps(builder, [3, 4], (6, 8)),
+    )
+    schedule = builder.build(Collective("any", (), ()))
+    steps = [(one.stage, one.rails) for one in schedule if one.source in {0, 3}]
+    ours, theirs = frozenset({1}), None
+    assert steps == [
+        ("a reduce-scatter", ours),
+        ("reduce-scatter", theirs),
+        ("a reduce-scatter", ours),
+        ("all-gather", theirs),
+        ("a all-gather", ours),
+        ("a all-gather", ours),
+    ]

@@ -12,6 +12,7 @@ from algorithms.ring import ring_allreduce
 from algorithms.schedule import ScheduleError
 from algorithms.stripes import healthy_mapping
 from analysis import cost_model
+from analysis.errors import ModelError
 
 
 def busiest_nic(stripes):
@@ -65,6 +66,70 @@ def test_closed_form_and_mapping_agree(n, g, data):
 def test_shares_by_hand(n, g, dead, shares):
     """Cases counted by hand: how many rails' shares end up on one NIC."""
     assert cost_model.hot_repair(n, g, dead) == shares * cost_model.ring(n)
+
+
+@pytest.mark.parametrize("fraction", [Fraction(1, 4), Fraction(1, 2), Fraction(1)])
+def test_a_slow_nic_keeps_its_shares(fraction):
+    """HotRepair does not see that a NIC is slow: its one share takes 1/fraction times as long."""
+    slow = {Nic(1, 2): fraction}
+    assert cost_model.hot_repair(4, 4, [], slow) == cost_model.ring(4) / fraction
+
+
+def test_a_slow_backup_carries_two_shares():
+    """Rail 1 stands in for rail 0 and runs at half its rate: 2 / (1/2), unless the slow NIC is elsewhere."""
+    half = Fraction(1, 2)
+    assert cost_model.hot_repair(4, 4, [Nic(1, 0)], {Nic(1, 1): half}) == 4 * cost_model.ring(4)
+    assert cost_model.hot_repair(4, 4, [Nic(1, 0)], {Nic(3, 3): half}) == 2 * cost_model.ring(4)
+
+
+def test_a_nic_that_has_stopped_is_dead():
+    """A rate of zero and a failure are the same to HotRepair."""
+    stopped = cost_model.hot_repair(4, 4, [], {Nic(1, 0): Fraction(0)})
+    assert stopped == cost_model.hot_repair(4, 4, [Nic(1, 0)])
+
+
+def test_hot_repair_refuses_a_nic_that_is_not_there():
+    """A failure outside the layout is named, not ignored."""
+    with pytest.raises(ScheduleError, match="there is no node 4 rail 0 among 4 nodes with 2 rails"):
+        cost_model.hot_repair(4, 2, [Nic(4, 0)])
+
+
+@pytest.mark.parametrize("lost", [Fraction(0), Fraction(1, 8), Fraction(1, 3), Fraction(1, 2)])
+def test_balance_divides_by_what_is_left(lost):
+    """T_nf / (1-X), an overhead of X/(1-X) (figure 5 of paper 1), for any number of nodes."""
+    for n in range(2, 10):
+        assert cost_model.balance(n, lost) == cost_model.ring(n) / (1 - lost)
+        assert cost_model.overhead(cost_model.balance(n, lost), n) == lost / (1 - lost)
+    assert cost_model.balance(1, lost) == 0
+
+
+def test_example_of_three_nodes():
+    """With n = 3, g = 3, one rail of one node down: Balance 1.5 and HotRepair 2 times T_nf."""
+    assert cost_model.balance(3, Fraction(1, 3)) / cost_model.ring(3) == Fraction(3, 2)
+    assert cost_model.hot_repair(3, 3, [Nic(0, 0)]) / cost_model.ring(3) == 2
+
+
+def test_numbers_may_be_written_in_every_exact_way():
+    """Fractions, integers and text mean the same."""
+    assert (
+        cost_model.balance(4, "1/4") == cost_model.balance(4, "0.25") == cost_model.balance(4, Fraction(1, 4))
+    )
+    assert cost_model.overhead(3, 4) == cost_model.overhead("3", 4) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cost_model.ring(0), r"n = 0: give a whole number, at least 1"),
+        (lambda: cost_model.balance(4, 1), r"lost = 1: a degraded node must keep some bandwidth"),
+        (lambda: cost_model.overhead(1, 1), r"n = 1: give a whole number, at least 2"),
+        (lambda: cost_model.overhead("fast", 4), r"time: 'fast' is no exact number"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    """Each argument that is out of range is refused by name, with what would do."""
+    with pytest.raises(ModelError, match=message):
+        call()
 
 
 def test_seconds_are_bytes_over_bandwidth():

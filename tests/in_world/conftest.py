@@ -28,7 +28,9 @@ def pytest_generate_tests(metafunc):
     """Run a test that takes `rails` with every number of rails from 1 to 3 that divides the ranks.
 
     A test that takes `spare_rails` needs a second node and a second rail; with few ranks there is no such
-    layout, and pytest counts it as skipped.
+    layout, and pytest counts it as skipped. Tests to which the layout does not matter much take `usual_rails`
+    or `usual_spare_rails` instead, of which there is one. A test that takes `sparse` gets nodes of two and of
+    three ranks, of which all but one own a rail, as (ranks per node, rails).
     """
     layouts = [rails for rails in (1, 2, 3) if world_size() % rails == 0]
     if "rails" in metafunc.fixturenames:
@@ -36,6 +38,14 @@ def pytest_generate_tests(metafunc):
     if "spare_rails" in metafunc.fixturenames:
         spare = [rails for rails in layouts if rails > 1 and world_size() > rails]
         metafunc.parametrize("spare_rails", spare, ids=_name)
+    usual = [2] if world_size() > 2 and 2 in layouts else []
+    if "usual_rails" in metafunc.fixturenames:
+        metafunc.parametrize("usual_rails", usual or [1], ids=_name)
+    if "usual_spare_rails" in metafunc.fixturenames:
+        metafunc.parametrize("usual_spare_rails", usual, ids=_name)
+    if "sparse" in metafunc.fixturenames:
+        sparse = [(ranks, ranks - 1) for ranks in (2, 3) if world_size() % ranks == 0]
+        metafunc.parametrize("sparse", sparse, ids=lambda one: f"{one[0]} ranks, {one[1]} rails a node")
 
 
 def _name(rails):

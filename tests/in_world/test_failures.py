@@ -13,11 +13,11 @@ from algorithms.nic import Nic
 from r2cc_mpi import Communicator, FailStopError, IsolatedError
 from r2cc_mpi.protocol.news import Closing
 from tests.in_world.data import check_equal, contribution, total
+from tests.in_world.failing import DEAD, kill_after
 
 pytestmark = pytest.mark.mpi
 
 COUNT = 600_011
-DEAD = Nic(1, 1)
 
 
 def reduce_and_check(comm, world, turn=0):
@@ -25,20 +25,6 @@ def reduce_and_check(comm, world, turn=0):
     receive = np.full(COUNT, -1, np.int64)
     comm.Allreduce(contribution(world.rank, COUNT, "int64", turn), receive)
     check_equal(receive, total(world.size, COUNT, "int64", turn), f"turn {turn}")
-
-
-def kill_after(comm, nic, chunks, *, silent=False, late=False):
-    """Let a NIC die when so many more chunks have left it; on other ranks do nothing."""
-    goal = comm.counters.sent_chunks + chunks
-
-    def die(now):
-        if not comm.rail.is_dead and comm.counters.sent_chunks >= goal:
-            comm.rail.die(late=late)
-            if not silent:
-                comm.rail_event(up=False, now=now)
-
-    if comm.nic == nic:
-        comm.add_hook(die)
 
 
 def failed_nics(comm):
@@ -64,7 +50,7 @@ def check_blamed(comm):
 
 def test_failure_declared_from_the_start(world, spare_rails):
     """With a NIC declared failed all ranks plan around it: right results, nothing repaired, no byte sent."""
-    with Communicator(world, rails=spare_rails, failed=[DEAD]) as comm:
+    with Communicator(world, rails=spare_rails, strategy="hot-repair", failed=[DEAD]) as comm:
         for turn in range(2):
             reduce_and_check(comm, world, turn)
         assert strategy_of(comm) == "hot-repair"
@@ -79,7 +65,7 @@ def test_failure_declared_from_the_start(world, spare_rails):
 @pytest.mark.parametrize("late", [False, True], ids=["lossy", "late"])
 def test_rail_dies_in_a_collective(world, spare_rails, late):
     """A rail that dies in the middle and says so costs no element, and every rank knows which one and how."""
-    with Communicator(world, rails=spare_rails) as comm:
+    with Communicator(world, rails=spare_rails, strategy="hot-repair") as comm:
         reduce_and_check(comm, world)
         kill_after(comm, DEAD, 2, late=late)
         for turn in range(1, 4):
@@ -92,6 +78,25 @@ def test_rail_dies_in_a_collective(world, spare_rails, late):
         assert repaired <= {DEAD}
         if comm.nic == DEAD:
             assert repaired == {DEAD}
+
+
+def test_repair_changes_no_bit(world, spare_rails):
+    """Sums of random floats have the same bits on every rank, and with a repair in flight as without one."""
+    mine = np.random.default_rng(world.rank).standard_normal(COUNT).astype(np.float32)
+    arrays = world.allgather(mine)
+    if world.size > 2:  # else there is only one order in which to add, and nothing to see
+        assert (sum(arrays[::-1]) != sum(arrays)).any()
+    results = []
+    for fails in (False, True):
+        with Communicator(world, rails=spare_rails) as comm:
+            if fails:
+                kill_after(comm, DEAD, 2)
+            receive = np.empty_like(mine)
+            comm.Allreduce(mine, receive)
+            results += world.allgather(receive.tobytes())
+            repaired = world.allreduce(len(comm.failovers))
+            assert (repaired > 0) == fails
+    assert len(set(results)) == 1
 
 
 def test_rail_dies_silently(world, spare_rails):

@@ -28,9 +28,16 @@ def tidy_shared_memory():
 def forgotten_files(folder, began_at):
     """List MPICH's files that no process has mapped, younger than `began_at`, seconds of the epoch."""
     settled_at = time.time() - SETTLED_S
-    new = [file for file in folder.glob("mpich_shm_*") if began_at <= file.stat().st_ctime < settled_at]
+    new = [file for file in folder.glob("mpich_shm_*") if began_at <= _changed_at(file) < settled_at]
     mapped = "".join(_maps()) if new else ""
     return [file for file in new if str(file) not in mapped]
+
+
+def _changed_at(file):
+    try:
+        return file.stat().st_ctime
+    except FileNotFoundError:  # another job has just removed its own
+        return 0.0
 
 
 def _maps():

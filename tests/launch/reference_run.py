@@ -10,9 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from algorithms.hot_repair import hot_repair_mapping
+from algorithms.catalogue import ALGORITHMS, Case
 from algorithms.nic import Nic
-from algorithms.ring import ring_allreduce
+from algorithms.stripes import Stripes
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.protocol.settings import Settings
 from tests.launch.launcher import Answer, launch
@@ -125,12 +125,20 @@ def check_resent(run: Run, *, rate_bytes_per_s: float, most_channels: int) -> No
         assert 0 <= failover.resent_bytes <= limit, failover
 
 
-def expected_bytes(layout: Layout, dead: list[Nic], count: int, itemsize: int) -> dict[Nic, dict[str, int]]:
-    """Count the bytes that each NIC carries in one allreduce around dead NICs, to the element.
+def stripes_of(layout: Layout, dead: list[Nic], algorithm: str = "hot-repair", **options: Any) -> Stripes:
+    """Write what a run with these NICs dead carries, without the planner."""
+    rates = [
+        [Fraction(Nic(node, rail) not in dead) for rail in range(layout.rails)]
+        for node in range(layout.nodes)
+    ]
+    return ALGORITHMS[algorithm](Case(rates, **options))
+
+
+def expected_bytes(layout: Layout, stripes: Stripes, count: int, itemsize: int) -> dict[Nic, dict[str, int]]:
+    """Compute what each NIC carries in one collective that nothing interrupts.
 
     Every stripe of the mapping is lowered to elements by itself, as boundary * count // grid.
     """
-    stripes = hot_repair_mapping(ring_allreduce(layout.nodes), layout.rails, dead)
     carried = {nic: {"tx": 0, "rx": 0} for nic in layout}
     for stripe in stripes:
         lo, hi = (boundary * count // stripes.grid for boundary in stripe.source_region)
@@ -143,19 +151,19 @@ def expected_bytes(layout: Layout, dead: list[Nic], count: int, itemsize: int) -
 
 
 def check_rail_bytes(
-    iteration: dict[str, Any], layout: Layout, dead: list[Nic], count: int, itemsize: int
+    iteration: dict[str, Any], layout: Layout, stripes: Stripes, count: int, itemsize: int
 ) -> None:
-    """Make sure that an iteration of the report carried exactly what HotRepair's mapping says.
+    """Make sure that an iteration of the report carried exactly what the stripes say.
 
     Raises:
         AssertionError: A NIC carried more or less.
     """
-    expected = expected_bytes(layout, dead, count, itemsize)
-    loads = hot_repair_mapping(ring_allreduce(layout.nodes), layout.rails, dead).rail_loads()
+    expected = expected_bytes(layout, stripes, count, itemsize)
+    loads = stripes.rail_loads()
     for nic in layout:
         reported = iteration["rail_bytes"][f"{nic.node}:{nic.rail}"]
         assert reported == expected[nic], f"{nic}: {reported} instead of {expected[nic]}"
         # The mapping's own count, in units of the data, agrees but for the rounding of each stripe.
         for key, load in zip(("tx", "rx"), loads[nic], strict=True):
-            rounding = 4 * layout.nodes * layout.rails * itemsize
+            rounding = len(stripes) * itemsize
             assert abs(Fraction(reported[key]) - load * count * itemsize) <= rounding

@@ -17,9 +17,10 @@ from tests.launch.reference_run import (
     check_resent,
     expected_bytes,
     run,
+    stripes_of,
 )
 
-SIZE = ["--rail-rate", "50MB/s", "-b", "2M", "-w", "0"]
+SIZE = ["--rail-rate", "50MB/s", "-b", "2M", "-w", "0", "--strategy", "hot-repair"]
 TWO_BY_TWO = ["--nodes", "2", "--rails", "2", *SIZE]
 THREE_BY_TWO = ["--nodes", "3", "--rails", "2", *SIZE]
 RATE = 50e6
@@ -39,19 +40,19 @@ def test_announced_failure(fault):
     assert failover.detected_s is not None
     assert failover.detected_s >= 0
     check_resent(ended, rate_bytes_per_s=RATE, most_channels=2)
-    assert [one["strategy"] for one in ended.iterations] == ["ring", "hot-repair", "hot-repair"]
-    check_rail_bytes(ended.iterations[0], Layout(2, 2), [], COUNT, 4)
-    check_rail_bytes(ended.iterations[2], Layout(2, 2), [Nic(1, 0)], COUNT, 4)
+    assert [one["strategy"] for one in ended.iterations] == ["hot-repair"] * 3
+    check_rail_bytes(ended.iterations[0], Layout(2, 2), stripes_of(Layout(2, 2), []), COUNT, 4)
+    check_rail_bytes(ended.iterations[2], Layout(2, 2), stripes_of(Layout(2, 2), [Nic(1, 0)]), COUNT, 4)
 
 
 def test_failure_at_a_time():
     """A rail that dies at a time is repaired in the iteration that runs then, here one of at least 0.4 s."""
-    size = ["--nodes", "2", "--rails", "2", "--rail-rate", "10MB/s", "-b", "4M"]
+    size = ["--nodes", "2", "--rails", "2", "--rail-rate", "10MB/s", "-b", "4M", "--strategy", "hot-repair"]
     ended = run(*size, "-n", "2", "--fail", "1:0@0.1s")
     check_passed(ended, iterations=2)
     assert [(one.iteration, one.nic, one.cause) for one in ended.failovers] == [(1, Nic(1, 0), "announced")]
     check_resent(ended, rate_bytes_per_s=10e6, most_channels=2)
-    check_rail_bytes(ended.iterations[1], Layout(2, 2), [Nic(1, 0)], 1 << 20, 4)
+    check_rail_bytes(ended.iterations[1], Layout(2, 2), stripes_of(Layout(2, 2), [Nic(1, 0)]), 1 << 20, 4)
 
 
 def test_healthy_run_and_declared_failure_carry_exact_bytes():
@@ -63,7 +64,7 @@ def test_healthy_run_and_declared_failure_carry_exact_bytes():
     for ended, dead in ((healthy, []), (declared, [Nic(1, 0)])):
         assert ended.failovers == []
         for one in ended.iterations:
-            check_rail_bytes(one, Layout(2, 2), dead, COUNT, 4)
+            check_rail_bytes(one, Layout(2, 2), stripes_of(Layout(2, 2), dead), COUNT, 4)
 
 
 def test_silent_failure_is_found_by_probing():
@@ -74,7 +75,7 @@ def test_silent_failure_is_found_by_probing():
     assert (failover.iteration, failover.nic, failover.cause) == (2, Nic(1, 0), "stalled, probed")
     assert failover.detected_s is not None
     check_resent(ended, rate_bytes_per_s=RATE, most_channels=2)
-    check_rail_bytes(ended.iterations[2], Layout(3, 2), [Nic(1, 0)], COUNT, 4)
+    check_rail_bytes(ended.iterations[2], Layout(3, 2), stripes_of(Layout(3, 2), [Nic(1, 0)]), COUNT, 4)
 
 
 @pytest.mark.parametrize(
@@ -85,20 +86,21 @@ def test_rail_that_comes_back_is_used_again(how):
     ended = run(*THREE_BY_TWO, "-n", "40", "--fail", "1:0@iter=2,20%", "--recover", "1:0@iter=4,10%", *how)
     check_passed(ended, iterations=40)
     assert [failover.nic for failover in ended.failovers] == [Nic(1, 0)]
-    check_rail_bytes(ended.iterations[2], Layout(3, 2), [Nic(1, 0)], COUNT, 4)
-    check_rail_bytes(ended.iterations[-1], Layout(3, 2), [], COUNT, 4)
+    check_rail_bytes(ended.iterations[2], Layout(3, 2), stripes_of(Layout(3, 2), [Nic(1, 0)]), COUNT, 4)
+    check_rail_bytes(ended.iterations[-1], Layout(3, 2), stripes_of(Layout(3, 2), []), COUNT, 4)
 
 
 def test_chain_of_failures_on_one_node():
     """A node of four rails loses three of them in one collective, one after the other, and goes on."""
     faults = ["--fail", "1:0@iter=2,20%", "--fail", "1:1@iter=2,35%", "--fail", "1:2@iter=2,50%"]
     size = ["--nodes", "2", "--rails", "4", "--rail-rate", "50MB/s", "-b", "4M", "-w", "0"]
+    size += ["--strategy", "hot-repair"]
     ended = run(*size, "-n", "3", *faults)
     check_passed(ended, iterations=3)
     dead = [Nic(1, 0), Nic(1, 1), Nic(1, 2)]
     assert sorted((one.iteration, one.nic) for one in ended.failovers) == [(2, nic) for nic in dead]
     check_resent(ended, rate_bytes_per_s=RATE, most_channels=6)
-    check_rail_bytes(ended.iterations[2], Layout(2, 4), dead, 1 << 20, 4)
+    check_rail_bytes(ended.iterations[2], Layout(2, 4), stripes_of(Layout(2, 4), dead), 1 << 20, 4)
 
 
 def test_relay_through_a_third_node():
@@ -108,7 +110,9 @@ def test_relay_through_a_third_node():
     check_passed(ended, iterations=3)
     assert "node 0 -(rail 1)-> node 2 -(rail 0)-> node 1" in "; ".join(one.path for one in ended.failovers)
     check_resent(ended, rate_bytes_per_s=RATE, most_channels=4)
-    check_rail_bytes(ended.iterations[2], Layout(3, 2), [Nic(0, 0), Nic(1, 1)], COUNT, 4)
+    check_rail_bytes(
+        ended.iterations[2], Layout(3, 2), stripes_of(Layout(3, 2), [Nic(0, 0), Nic(1, 1)]), COUNT, 4
+    )
 
 
 def test_slow_rail_is_not_a_dead_rail():
@@ -116,7 +120,7 @@ def test_slow_rail_is_not_a_dead_rail():
     ended = run(*TWO_BY_TWO, "-n", "2", "--slow", "1:0=0.1@iter=1,20%")
     check_passed(ended, iterations=2)
     assert ended.failovers == []
-    check_rail_bytes(ended.iterations[1], Layout(2, 2), [], COUNT, 4)
+    check_rail_bytes(ended.iterations[1], Layout(2, 2), stripes_of(Layout(2, 2), []), COUNT, 4)
 
 
 # The checks themselves.
@@ -158,15 +162,17 @@ def test_check_of_resent_bytes_sees_one_too_many():
 @pytest.mark.parametrize("key", ["tx", "rx"])
 def test_check_of_rail_bytes_sees_one_element(key):
     """One element too few on one NIC is seen."""
-    layout, dead = Layout(3, 2), [Nic(0, 0), Nic(1, 1)]
-    carried = {f"{nic.node}:{nic.rail}": both for nic, both in expected_bytes(layout, dead, 1009, 4).items()}
-    check_rail_bytes({"rail_bytes": carried}, layout, dead, 1009, 4)
+    layout = Layout(3, 2)
+    stripes = stripes_of(layout, [Nic(0, 0), Nic(1, 1)])
+    carried_by_stripes = expected_bytes(layout, stripes, 1009, 4)
+    carried = {f"{nic.node}:{nic.rail}": both for nic, both in carried_by_stripes.items()}
+    check_rail_bytes({"rail_bytes": carried}, layout, stripes, 1009, 4)
     carried["2:1"][key] -= 4
     with pytest.raises(AssertionError, match="node 2 rail 1"):
-        check_rail_bytes({"rail_bytes": carried}, layout, dead, 1009, 4)
+        check_rail_bytes({"rail_bytes": carried}, layout, stripes, 1009, 4)
 
 
 def test_expected_bytes_of_a_small_case():
     """Two nodes, one rail, five elements: each node sends and receives its section and the other's."""
-    carried = expected_bytes(Layout(2, 1), [], 5, 8)
+    carried = expected_bytes(Layout(2, 1), stripes_of(Layout(2, 1), []), 5, 8)
     assert carried == {Nic(0, 0): {"tx": 40, "rx": 40}, Nic(1, 0): {"tx": 40, "rx": 40}}

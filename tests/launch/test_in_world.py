@@ -15,7 +15,7 @@ SUMMARY = re.compile(
 )
 
 
-def world(ranks, *words, folder=FOLDER, timeout_s=150):
+def world(ranks, *words, folder=FOLDER, timeout_s=240):
     """Run pytest on every rank of a job."""
     options = ["--with-mpi", "-m", "mpi", "-p", "no:cacheprovider", "-o", "timeout=60", "--color=no"]
     return launch(mpi_command(ranks, ["-m", "pytest", folder, *options, *words]), timeout_s=timeout_s)

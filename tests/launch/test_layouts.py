@@ -9,7 +9,9 @@ import pytest
 from algorithms.nic import Nic
 from r2cc_mpi.layout import Layout
 from tests.launch.launcher import launch, mpi_command
-from tests.launch.reference_run import check_passed, check_rail_bytes, run
+from tests.launch.reference_run import check_passed, check_rail_bytes, run, stripes_of
+
+HOT_REPAIR = ["--fail", "0:1", "--strategy", "hot-repair"]
 
 
 @pytest.mark.parametrize(
@@ -20,18 +22,26 @@ def test_smallest_layouts(nodes, rails):
     ended = run("--nodes", str(nodes), "--rails", str(rails), "-b", "1M", "-n", "2")
     check_passed(ended, iterations=4)
     for one in ended.iterations:
-        check_rail_bytes(one, Layout(nodes, rails), [], 1 << 18, 4)
+        check_rail_bytes(one, Layout(nodes, rails), stripes_of(Layout(nodes, rails), []), 1 << 18, 4)
+
+
+def test_more_ranks_than_rails():
+    """Ranks without a rail take part, what crosses the rails is as without them, and a rail may die."""
+    layout = Layout(2, 2, 3)
+    ended = run("--nodes", "2", "--rails", "2", "--ranks-per-node", "3", "-b", "1M", "-n", "2", *HOT_REPAIR)
+    check_passed(ended, iterations=2)
+    for one in ended.iterations:
+        check_rail_bytes(one, layout, stripes_of(layout, [Nic(0, 1)]), 1 << 18, 4)
+    assert ended.answer.stdout.count("owns no rail") == layout.nodes
 
 
 def test_single_elements():
     """One element, of any type, on more rails than elements, and around a failure."""
     for datatype, size in (("int32", 4), ("double", 8)):
-        ended = run(
-            "--nodes", "2", "--rails", "3", "-b", str(size), "-d", datatype, "-n", "2", "--fail", "0:1"
-        )
+        ended = run("--nodes", "2", "--rails", "3", "-b", str(size), "-d", datatype, "-n", "2", *HOT_REPAIR)
         check_passed(ended, iterations=2)
         for one in ended.iterations:
-            check_rail_bytes(one, Layout(2, 3), [Nic(0, 1)], 1, size)
+            check_rail_bytes(one, Layout(2, 3), stripes_of(Layout(2, 3), [Nic(0, 1)]), 1, size)
 
 
 def test_several_sizes():

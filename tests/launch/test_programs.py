@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from tests.launch.launcher import launch_program
 
 
-@pytest.mark.parametrize("where", ["between", "inside", "outside"])
-@pytest.mark.parametrize("hook", ["plain", "own"])
+@pytest.mark.parametrize(
+    ("where", "hook"),
+    [*product(["between", "inside", "outside"], ["plain", "own"]), ("callback", "plain")],
+)
 def test_rank_that_raises_takes_the_job_down(where, hook):
     """A rank that dies of an exception ends the whole job with its message, at once.
 
-    Between two collectives, inside one, or without a `with`; with Python's own exception hook, or with one
-    that the program has set. Otherwise the others would wait for the isolation timeout, here an hour.
+    Between two collectives, inside one, without a `with`, or in a function that is told of failures; with
+    Python's own exception hook, or with one that the program has set. Otherwise the others would wait for
+    the isolation timeout, here an hour.
     """
     answer = launch_program("raising.py", where, hook, ranks=4, timeout_s=20)
     assert answer.status not in {0, 4}, str(answer)

@@ -35,12 +35,15 @@ def facts(draw):
         news.add_closing(rank, draw(st.sampled_from(Closing)))
     if draw(st.booleans()):
         news.add_error(draw(ERRORS))
+    if news.ask(draw(st.integers(0, 5))):
+        for rank in draw(st.sets(st.integers(0, NODES * RAILS - 1))):
+            news.add_answer(rank, draw(st.integers(0, 5)))
     return news
 
 
 def state(news: News):
     """What a rank knows, to compare."""
-    return news.health.versions, news.starts, news.closing, news.error
+    return news.health.versions, news.starts, news.closing, news.error, news.roll_call.pack()
 
 
 def spread(source: News, target: News) -> None:

@@ -13,12 +13,30 @@ from r2cc_mpi.mpi_rail import Arrival
 from r2cc_mpi.protocol.buffers import Buffer
 from r2cc_mpi.protocol.header import Header, Kind
 from r2cc_mpi.protocol.network import Message
+from r2cc_mpi.protocol.roll_call import RollCall
 from r2cc_mpi.virtual_rail import Counters, VirtualRail
 
 RATE = 1000.0
 """Bytes per second at which a chunk of 1000 bytes takes one second."""
 IN_PLACE = object()
 """Stands for MPI.IN_PLACE."""
+
+
+class FakeDatatype:
+    """Stands for `MPI.Datatype`: predefined ones have a NumPy type, derived ones an opaque one."""
+
+    def __init__(self, typestr, *, is_predefined=True):
+        self.typestr, self.is_predefined = typestr, is_predefined
+
+
+class FakeMpi:
+    """Stands for the names of `mpi4py.MPI` that buffer specifications use."""
+
+    IN_PLACE = IN_PLACE
+    BOTTOM = object()
+    Datatype = FakeDatatype
+    FLOAT, INT, LONG = FakeDatatype("f4"), FakeDatatype("i4"), FakeDatatype("i8")
+    VECTOR, NULL = FakeDatatype("V12", is_predefined=False), FakeDatatype("")
 
 
 def chunk(length, *, number=0, collective=1):
@@ -122,10 +140,13 @@ class FakeCommunicator:
         self.others = others
         self.rail = FakeRail()
         self.counters = Counters()
-        self.landed_bytes = 0
+        self.progress = 0.0
         self.hooks = []
         self.events = []
         self.calls = []
+        self.ops = []
+        self.roll = RollCall(self.layout.ranks)
+        self.given_up = []
         self.excluded = []
         self.last_report = None
 
@@ -137,12 +158,26 @@ class FakeCommunicator:
         """Note an event."""
         self.events.append((up, now))
 
+    def call_roll(self):
+        """Ask about collective 1; the answers are put into `roll` by the test."""
+        self.roll.ask(1)
+        return self.roll
+
+    def give_up(self, reason):
+        """Note the reason."""
+        self.given_up.append(reason)
+
     def Barrier(self):
         """Note a barrier."""
         self.calls.append("barrier")
 
-    def Allreduce(self, send, receive):
+    def add_up(self, array):
+        """Add what the others contribute, in place."""
+        self.Allreduce(IN_PLACE, array)
+
+    def Allreduce(self, send, receive, op=None):
         """Add what the others contribute."""
+        self.ops.append(op)
         mine = receive.copy() if send is IN_PLACE else send
         self.calls.append("in place" if send is IN_PLACE else "two arrays")
         receive[:] = mine + (0 if self.others is None else self.others(mine))

@@ -62,7 +62,7 @@ def moved(at, source=0, resent=100):
 
 def failing_ranks():
     """Let node 1 lose rail 1 at 1.5 s, in the second of three iterations; both ends move a channel."""
-    story = [iteration(1), iteration(2, strategy="hot-repair", down=[[1, 1]]), iteration(3, down=[[1, 1]])]
+    story = [iteration(1), *(iteration(number, strategy="hot-repair", down=[[1, 1]]) for number in (2, 3))]
     ranks = [rank(story) for _ in range(4)]
     ranks[1] = replace(ranks[1], moved=(moved(1.75, resent=300),), known=(Known(DEAD, 1.75, "news"),))
     ranks[3] = replace(
@@ -100,9 +100,23 @@ def test_prediction_of_a_healthy_ring():
 
 def test_prediction_after_a_failure():
     """With a rail down from the start the backup rail carries twice as much."""
-    ranks = [rank([iteration(1, down=[[1, 1]])]) for _ in range(4)]
+    ranks = [rank([iteration(1, strategy="hot-repair", down=[[1, 1]])]) for _ in range(4)]
     (record,) = iteration_records(options("-n", "1", "--fail", "1:1"), ranks)
     assert record.predicted_s == (1 << 20) / 1e6
+    assert record.bound_s == (1 << 20) / 1e6  # all of the data, over the one rail that is left
+
+
+def test_prediction_with_a_slow_rail():
+    """A rail that is slow from the start counts: half the rate, twice the time; T* is 4/3 of the healthy."""
+    (record,) = iteration_records(options("-n", "1", "--slow", "1:1=0.5"), healthy_ranks(1))
+    assert record.predicted_s == (1 << 20) / 1e6
+    assert record.bound_s == pytest.approx((1 << 20) / 1.5e6)
+
+
+def test_no_prediction_while_a_rail_slows_down():
+    """A rail that slows down on the way leaves nothing to predict."""
+    (record,) = iteration_records(options("-n", "1", "--slow", "1:1=0.5@0.1s"), healthy_ranks(1))
+    assert (record.predicted_s, record.bound_s) == (None, None)
 
 
 def test_no_prediction_without_a_rate():
@@ -182,7 +196,7 @@ def test_sizes_average_their_iterations():
     """Out of place come first, then in place, for each size; a size's time is the mean of its iterations."""
     ranks = [rank([iteration(number, time_s=float(number)) for number in range(1, 9)]) for _ in range(4)]
     asked = options("-n", "2", "-e", "2M")
-    rows = size_records(asked, iteration_records(asked, ranks))
+    rows = size_records(asked, iteration_records(asked, ranks), ranks)
     assert [row.size_bytes for row in rows] == [1 << 20, 2 << 20]
     assert [times_of(row) for row in rows] == [(1.5, 3.5), (5.5, 7.5)]
 
@@ -190,9 +204,50 @@ def test_sizes_average_their_iterations():
 def test_runs_with_failures_have_no_in_place_part():
     """A run with failures measures out of place alone."""
     asked = options("-n", "3", "--fail", "1:1@1.5s")
-    (row,) = size_records(asked, iteration_records(asked, failing_ranks()))
+    ranks = failing_ranks()
+    (row,) = size_records(asked, iteration_records(asked, ranks), ranks)
     assert row.in_place is None
-    assert row.out_of_place == Measurement(0.5, 0)
+    assert row.out_of_place == Measurement(0.5, 0, ((0.5, 0.5, 0.5),) * 4)
+
+
+@pytest.mark.parametrize(("average", "time_s"), [("0", 2.0), ("1", 3.5), ("2", 1.5), ("3", 7.5)])
+def test_reported_time(average, time_s):
+    """`-a` picks rank 0, the mean, the fastest or the slowest of ranks that took 2, 3, 1.5 and 7.5 s."""
+    times = [(1.0, 3.0), (2.0, 4.0), (1.0, 2.0), (7.0, 8.0)]
+    ranks = [rank([iteration(1, time_s=one), iteration(2, time_s=two)]) for one, two in times]
+    asked = options("-n", "2", "--fail", "1:1", "-a", average)
+    records = iteration_records(asked, ranks)
+    (row,) = size_records(asked, records, ranks)
+    assert row.out_of_place is not None
+    assert row.out_of_place.time_s == time_s
+    assert row.out_of_place.process_times_s == tuple(times)
+    assert [record.time_s for record in records] == [7.0, 8.0]
+
+
+def test_cycles_repeat_all_sizes():
+    """With `-N 2` there are two rows for each size, cycle by cycle, with iterations of their own."""
+    story = [iteration(number, time_s=float(number)) for number in range(1, 9)]
+    ranks = [rank(story, finished_at=(10.0, 20.0, 30.0, 40.0)) for _ in range(4)]
+    asked = options("-n", "1", "-e", "2M", "-N", "2")
+    records = iteration_records(asked, ranks)
+    rows = size_records(asked, records, ranks)
+    assert [(row.cycle, row.size_bytes) for row in rows] == [
+        (cycle, size << 20) for cycle in (1, 2) for size in (1, 2)
+    ]
+    assert [times_of(row) for row in rows] == [(1, 2), (3, 4), (5, 6), (7, 8)]
+    assert [row.finished_at for row in rows] == [10, 20, 30, 40]
+    predicted = [record.predicted_s for record in records]
+    assert predicted[0] == predicted[1] == predicted[4] == predicted[5] == (1 << 20) / 2e6
+    assert predicted[2] == predicted[3] == predicted[6] == predicted[7] == (2 << 20) / 2e6
+
+
+def test_rows_name_type_and_operation():
+    """Rows have nccl-tests' names for both, and carry the iterations that statistics leave out."""
+    asked = options("-n", "3", "-K", "2", "-d", "half", "-o", "max", "--fail", "1:1")
+    ranks = healthy_ranks(3)
+    (row,) = size_records(asked, iteration_records(asked, ranks), ranks)
+    assert row.out_of_place is not None
+    assert (row.datatype, row.op, row.count, row.out_of_place.skipped) == ("half", "max", 1 << 19, 2)
 
 
 def judged(ranks, *words):

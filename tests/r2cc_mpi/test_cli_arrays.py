@@ -91,7 +91,7 @@ def test_array_of_objects_is_refused(folder):
 @pytest.mark.parametrize(
     ("array", "problem"),
     [
-        (np.zeros(4, np.int8), "elements are int8, this version has float32"),
+        (np.zeros(4, np.int16), "elements are int16, this version has int8, uint8, int32"),
         (np.zeros(0, np.float32), "no elements"),
     ],
 )

@@ -35,6 +35,10 @@ def test_sensible_failures_pass(options):
     ("options", "message"),
     [
         ({"fail": ["7:0"]}, "--fail 7:0: there is no node 7 (nodes are 0 to 2)"),
+        (
+            {"fail": ["0:0"], "recover": ["0:0@chunk=3"]},
+            "--recover 0:0@iter=1,chunk=3: a dead rail sends no chunks, give P% of the iteration or Ts",
+        ),
         ({"fail": ["0:2@3s"]}, "--fail 0:2@3s: there is no rail 2 (rails are 0 to 1)"),
         ({"slow": ["0:2=0.5"]}, "--slow 0:2=0.5: there is no rail 2 (rails are 0 to 1)"),
         (

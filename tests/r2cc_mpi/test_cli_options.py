@@ -3,14 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from r2cc_mpi.cli.method import Average, Method
 from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
+from r2cc_mpi.cli.sizes import Sweep
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import FaultKind
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.pinning import Place
+from r2cc_mpi.reduction import Reduction
+from r2cc_mpi.strategy import dtype_code
 
 MIB = 1024**2
+TYPES = "int8, uint8, int32, uint32, int64, uint64, half, float, double"
 
 
 def read(line="", place=None):
@@ -23,8 +28,11 @@ def test_defaults_are_those_of_nccl_tests():
     """Without options it is 32M of floats, 1 + 20 iterations, checked, on 2 x 2 ranks."""
     options = read()
     assert options.layout == Layout(2, 2)
-    assert (options.counts, options.datatype.name, options.op) == ((8 * MIB,), "float", "sum")
-    assert (options.iterations, options.warmup_iterations, options.check) == (20, 1, True)
+    assert (options.counts, options.datatype.name) == ((8 * MIB,), "float")
+    assert (options.reduction, options.csv) == (Reduction.SUM, None)
+    assert options.sweep == Sweep(32 * MIB, 32 * MIB, MIB, None, (8 * MIB,))
+    assert options.method == Method(20, 1, 1, 1, check=True, average=Average.MEAN)
+    assert options.method == Method()
     assert (options.backend, options.strategy, options.rail_rate_bytes_per_s) == ("auto", "auto", None)
     assert (options.faults, options.corrupt, options.input, options.output, options.json) == ((), *[None] * 4)
     assert (options.isolation_timeout_s, options.root, options.place) == (10, 0, None)
@@ -34,13 +42,78 @@ def test_everything_said():
     """Every option arrives, converted to bytes, seconds and bytes per second."""
     options = read(
         "--nodes 3 --rails 4 --backend virtual --rail-rate 20MB/s --strategy hot-repair "
-        "-b 1M -e 4M -f 2 -n 7 -w 0 -c 0 -o sum -d double -r 3 --isolation-timeout 2.5 --json -"
+        "-b 1M -e 4M -f 2 -n 7 -w 0 -c 0 -o avg -d double -r 3 --isolation-timeout 2.5 --json - "
+        "-m 5 -N 6 -a 3 -I 1 -K 6 -S 1 -T 1.5"
     )
     assert (options.layout, options.backend, options.strategy) == (Layout(3, 4), "virtual", "hot-repair")
     assert (options.rail_rate_bytes_per_s, options.isolation_timeout_s) == (20e6, 2.5)
     assert options.counts == (MIB // 8, 2 * MIB // 8, 4 * MIB // 8)
-    assert (options.iterations, options.warmup_iterations, options.check, options.root) == (7, 0, False, 3)
-    assert options.json == "-"
+    assert options.sweep == Sweep(MIB, 4 * MIB, MIB, 2, options.counts)
+    assert options.method == Method(
+        iterations=7,
+        warmup_iterations=0,
+        calls=5,
+        cycles=6,
+        check=False,
+        average=Average.LONGEST,
+        per_iteration=True,
+        skipped=6,
+        timestamps=True,
+        time_limit_s=1.5,
+    )
+    assert (options.json, options.root, options.reduction) == ("-", 3, Reduction.AVG)
+
+
+def test_one_option_under_two_names(tmp_path):
+    """nccl-tests' `-J` is `--json`."""
+    assert read(f"-J {tmp_path}/x").json == read(f"--json {tmp_path}/x").json == f"{tmp_path}/x"
+    assert read("--csv -").csv == "-"
+
+
+def test_long_names_are_those_of_nccl_tests():
+    """Every option of measurement has the long name that it has there."""
+    line = (
+        "--minbytes 8 --maxbytes 16 --stepfactor 2 --iters 3 --warmup_iters 2 --agg_iters 4 --run_cycles 5 "
+        "--op min --datatype int8 --root 1 --check 1 --average 0 --per_iter_timing 1 --per_iter_skip 1 "
+        "--report_timestamps 1 --timeout 9 --output_file -"
+    )
+    options = read(line)
+    assert options.method == Method(
+        3, 2, 4, 5, average=Average.FIRST, per_iteration=True, skipped=1, timestamps=True, time_limit_s=9
+    )
+    assert (options.counts, options.reduction, options.json) == ((8, 16), Reduction.MIN, "-")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *[("int8", "int8"), ("uint8", "uint8"), ("int32", "int32"), ("uint32", "uint32"), ("int64", "int64")],
+        *[("uint64", "uint64"), ("half", "float16"), ("float", "float32"), ("double", "float64")],
+    ],
+)
+def test_types_have_the_names_of_nccl_tests(name, dtype):
+    """Each type is known by its name there, and the engine has a code for it."""
+    options = read(f"-d {name}")
+    assert options.datatype.dtype == np.dtype(dtype)
+    dtype_code(options.datatype.dtype)
+
+
+@pytest.mark.parametrize("limit", ["", "-T 0"])
+def test_no_time_limit(limit):
+    """A limit of zero is none, as in nccl-tests."""
+    assert read(limit).method.time_limit_s is None
+
+
+def test_foreign_options_that_ask_for_nothing():
+    """Options of nccl-tests that ask for what is the case anyway are accepted."""
+    assert read("-t 1 -g 1 -G 0 -C 0 -z 0 -p 0 -R 0 -D 0 -u 0 -M 0").method == Method()
+
+
+@pytest.mark.parametrize("letter", "tgGCzpRxDVuM")
+def test_foreign_options_are_refused_by_name(letter):
+    """Options of nccl-tests that mean nothing here are refused, with the reason."""
+    with pytest.raises(UsageError, match=f"^-{letter} 7: .+; leave it out"):
+        read(f"-{letter} 7")
 
 
 def test_faults_arrive():
@@ -82,6 +155,14 @@ def test_layout_inside_a_launcher_that_tells_nothing():
         read("--rails 3", place=Place(0))
 
 
+@pytest.mark.parametrize("place", [None, Place(0), Place(0, size=6)])
+def test_more_ranks_than_rails(place):
+    """Nodes may have more ranks than rails, alone or inside any launcher."""
+    assert read("--nodes 2 --rails 2 --ranks-per-node 3", place=place).layout == Layout(2, 2, 3)
+    with pytest.raises(UsageError, match="1 ranks per node cannot own 2 rails"):
+        read("--nodes 2 --rails 2 --ranks-per-node 1", place=place)
+
+
 def test_ranks_of_one_host_need_a_division():
     """Ranks of one host are one node only if the user says so."""
     with pytest.raises(UsageError, match=r"all 4 ranks are on one host.*--rails 2"):
@@ -96,10 +177,33 @@ def test_ranks_of_one_host_need_a_division():
         ("--backend x", "--backend 'x' is unknown: it has auto, virtual"),
         (
             "--strategy optcc",
-            "--strategy 'optcc' is not available in this version: it has auto, ring, hot-repair",
+            (
+                "--strategy 'optcc' is not available in this version: "
+                "it has auto, ring, hot-repair, balance, r2cc-allreduce"
+            ),
         ),
-        ("-o max", "-o 'max' is not available in this version: it has sum"),
-        ("-d half", "-d 'half' is unknown: it has float, double, int32, int64"),
+        ("-o mulsum", "-o 'mulsum' is not available in this version: it has sum, prod, min, max, avg"),
+        ("-d all", f"-d 'all' is not available in this version: it has {TYPES}"),
+        ("-d float32", f"-d 'float32' is unknown: it has {TYPES}"),
+        ("-d bfloat16", f"-d bfloat16: NumPy has no such type; this version has {TYPES}"),
+        ("-d f8e5m2", f"-d f8e5m2: NumPy has no such type; this version has {TYPES}"),
+        (
+            "-o avg -d int8",
+            "-o avg -d int8: avg of int8: the mean of whole numbers is no whole number; use sum, or a float",
+        ),
+        ("-g 2", "-g 2: every rank owns one rail and no GPU, start more ranks; leave it out or write -g 1"),
+        ("-m 0", "-m '0' is not a whole number from 1 on: write for example -m 3"),
+        ("-N 0", "-N 0 would run for ever and never come to a verdict: give a number of cycles"),
+        ("-N 2 --fail 1:1@2s", "--fail 1:1@2s happens once, and -N 2 repeats: leave out -N"),
+        ("-a 4", "-a '4' is unknown: it has 0, 1, 2, 3"),
+        ("-K 20", "-K 20 leaves none of 20 iterations (-n): leave out fewer"),
+        ("-T x", "-T 'x' is not a number of seconds above zero: write for example 10 or 0.5"),
+        ("-I x", "-I 'x' is neither on nor off: write -I 1 or -I 0"),
+        (
+            "--json - --csv -",
+            "--json - and --csv - both want standard output: let one of them write a file",
+        ),
+        ("--csv /nowhere/x", "--csv /nowhere/x: there is no folder /nowhere, make it first"),
         ("-b 64X", "-b '64X' is not a size: write bytes or K, M, G, for example 64M"),
         ("-b 2", "-b 2 is less than one float (4 bytes): give at least that"),
         ("-e 16M", "-e 16M is smaller than -b 32M: give a -b of at most 16M"),

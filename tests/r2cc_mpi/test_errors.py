@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+import r2cc_mpi
 from r2cc_mpi import errors
 
 EXAMPLES = [
@@ -31,3 +32,11 @@ def test_error_can_travel(error):
     """An error can be sent to another rank and says the same there."""
     received = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert (type(received), str(received)) == (type(error), str(error))
+
+
+def test_errors_can_be_caught_by_the_package_s_name():
+    """Every error class is a public name of the package itself."""
+    classes = [one for one in vars(errors).values() if isinstance(one, type)]
+    assert errors.IsolatedError in classes
+    assert [one for one in classes if getattr(r2cc_mpi, one.__name__, None) is not one] == []
+    assert {one.__name__ for one in classes} <= set(r2cc_mpi.__all__)

@@ -17,6 +17,7 @@ from r2cc_mpi.protocol.channel import Chunk
 from r2cc_mpi.protocol.header import Kind
 from r2cc_mpi.protocol.news import Signature
 from r2cc_mpi.protocol.settings import Settings
+from r2cc_mpi.reduction import Reduction
 from tests.protocol.rank import SimulatedNode
 from tests.protocol.wires import JoinedEngines
 
@@ -36,9 +37,13 @@ class Job:
         executors: Of the collective that runs, by NIC.
         inputs: What each rank brings.
         outputs: Where each rank wants the result.
+        idle: Places of each node whose ranks bring no data.
     """
 
-    def __init__(self, nodes, rails, largest=100):
+    idle: tuple[int, ...] = ()
+
+    def __init__(self, nodes, rails, largest=100, dtype=np.int64):
+        self.dtype = dtype
         self.nodes, self.rails, self.now, self.number = nodes, rails, 0.0, 0
         self.cluster = JoinedEngines(nodes, rails, SETTINGS)
         self.memory = [SimulatedNode(rails, 8 * largest, 16 * (largest + 1) * rails) for _ in range(nodes)]
@@ -47,19 +52,21 @@ class Job:
         self.inputs: dict[Nic, np.ndarray] = {}
         self.outputs: dict[Nic, np.ndarray] = {}
 
-    def call(self, count, *, foreign=(), in_place=False, lead=True):
+    def call(self, count, *, foreign=(), in_place=False, lead=True, reduction=Reduction.SUM):
         """Let every rank call; foreign ones ask for something else."""
         self.number += 1
+        wanted = signature(count)._replace(op=reduction)
         for place, (nic, engine) in enumerate(self.cluster.engines.items()):
-            self.inputs[nic] = np.arange(count) * 7 + 1000**place + self.number
-            self.outputs[nic] = self.inputs[nic] if in_place else np.full(count, UNTOUCHED)
-            asked = signature(count)._replace(op=nic in foreign)
+            self.inputs[nic] = (np.arange(count) * 7 + 1000**place + self.number).astype(self.dtype)
+            self.outputs[nic] = self.inputs[nic] if in_place else np.full(count, UNTOUCHED, self.dtype)
+            asked = wanted._replace(op=Reduction.MIN) if nic in foreign else wanted
             plan = partial(self.plan, nic, count)
-            call = Call(self.number, self.inputs[nic], self.outputs[nic], asked, plan)
+            contributors = [place for place in range(self.rails) if place not in self.idle]
+            call = Call(self.number, self.inputs[nic], self.outputs[nic], asked, plan, contributors)
             self.executors[nic] = Executor(engine, self.memory[nic.node], call)
         self.expected = np.sum(list(self.inputs.values()), axis=0)
         if lead:
-            self.cluster.engines[LEADER].lead(self.number, signature(count))
+            self.cluster.engines[LEADER].lead(self.number, wanted)
 
     def plan(self, nic, count, _start):
         """Make the plan of one rank."""
@@ -114,6 +121,46 @@ def test_several_collectives_in_any_order_of_steps(seed, monkeypatch):
         job.call(count)
         job.run(shuffle=shuffle, rounds=3000)
         job.check()
+
+
+@pytest.mark.parametrize(
+    ("reduction", "by_numpy"),
+    [(Reduction.PROD, np.prod), (Reduction.MIN, np.min), (Reduction.MAX, np.max), (Reduction.AVG, np.mean)],
+)
+def test_other_reductions(reduction, by_numpy):
+    """Products, extremes and means come out too, within a node and between nodes."""
+    job = Job(2, 2, dtype=np.float64 if reduction is Reduction.AVG else np.int64)
+    job.call(50, reduction=reduction)
+    job.expected = by_numpy(list(job.inputs.values()), axis=0)
+    job.check()
+
+
+@pytest.mark.parametrize("idle", [(0,), (2,), (0, 1), (1, 2)])
+def test_ranks_without_data(idle, monkeypatch):
+    """Ranks without data neither change the sum nor take it, in any order of steps and call after call."""
+    monkeypatch.setattr(contribution, "PIECE_BYTES", 64)
+    job, shuffle = Job(2, 3), random.Random(sum(idle))
+    job.idle = idle
+    for count in (40, 1, 100, 7):
+        job.call(count)
+        job.run(shuffle=shuffle, rounds=3000)
+        bringing = [nic for nic in job.inputs if nic.rail not in idle]
+        expected = np.sum([job.inputs[nic] for nic in bringing], axis=0).tolist()
+        assert all(one.is_complete for one in job.executors.values())
+        assert [job.outputs[nic].tolist() for nic in bringing] == [expected] * len(bringing)
+        assert all((job.outputs[nic] == UNTOUCHED).all() for nic in job.outputs if nic.rail in idle)
+
+
+def test_ranks_without_data_are_waited_for():
+    """Nobody has a result before a rank without data, whose rail carries nothing either, has come."""
+    late = Nic(1, 0)
+    job = Job(2, 2)
+    job.idle = (late.rail,)
+    job.call(1)
+    job.run(rounds=50, only=[nic for nic in job.executors if nic != late])
+    assert not any(one.is_complete for one in job.executors.values())
+    job.run()
+    assert all(one.is_complete for one in job.executors.values())
 
 
 def without_hazards(plan):

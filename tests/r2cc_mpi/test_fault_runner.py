@@ -100,16 +100,15 @@ def test_late_failure_keeps_what_is_in_flight(comm):
 
 
 def test_recovery(comm):
-    """A dead rail's share is of what landed by other ways; then it works again and says so."""
+    """A dead rail's share is of its node's part in the collective; then it works again and says so."""
     faults = runner(comm, "1:1@0%", recover=["1:1@iter=2,50%"])
     faults.begin(1, 1000, 0.0)
     faults.look(1.0)
-    comm.landed_bytes = 9000
     faults.begin(2, 1000, 2.0)
-    comm.landed_bytes = 9499
+    comm.progress = 0.499
     faults.look(3.0)
     assert comm.rail.is_dead
-    comm.landed_bytes = 9500
+    comm.progress = 0.5
     faults.look(4.0)
     assert comm.rail.log == [("die", False), ("revive", 4.0)]
     assert comm.events == [(False, 1.0), (True, 4.0)]

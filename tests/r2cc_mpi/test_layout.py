@@ -92,3 +92,47 @@ def test_prime_number_of_ranks_suggests_no_division():
     """For 7 ranks there is no other number of rails to suggest."""
     with pytest.raises(UsageError, match=r"use a multiple of 2 ranks$"):
         Layout.from_ranks(7, rails=2)
+
+
+def test_nodes_with_more_ranks_than_rails():
+    """The first ranks of a node own its rails, the others have an address that is no NIC."""
+    layout = Layout(2, 2, 3)
+    assert (layout.ranks, list(layout.ranks_of_node(1))) == (6, [3, 4, 5])
+    assert list(layout) == [Nic(0, 0), Nic(0, 1), Nic(1, 0), Nic(1, 1)]
+    assert [layout.nic_of(rank) in layout for rank in range(6)] == [True, True, False] * 2
+    assert [layout.rank_of(layout.nic_of(rank)) for rank in range(6)] == list(range(6))
+    assert layout.describe(4) == "rank 4 (node 1 rail 1)"
+    assert layout.describe(5) == "rank 5 (node 1, owns no rail)"
+    assert str(layout) == "2 nodes x 2 rails, 3 ranks per node"
+    assert Layout.from_ranks(6, rails=2, ranks_per_node=3) == layout
+    assert Layout.from_ranks(6, rails=2, nodes=2, ranks_per_node=3) == layout
+
+
+def test_as_many_ranks_as_rails_need_not_be_said():
+    """Saying that nodes have as many ranks as rails changes nothing."""
+    assert Layout(3, 2, 2) == Layout(3, 2) == Layout.from_ranks(6, rails=2, ranks_per_node=2)
+
+
+@pytest.mark.parametrize(
+    ("hint", "message"),
+    [
+        ({"ranks_per_node": 3}, "--ranks-per-node 3: say how many of them own a rail, with --rails"),
+        (
+            {"ranks_per_node": 2, "rails": 3},
+            "2 ranks per node cannot own 3 rails: each rail has a rank of its own, use --ranks-per-node 3",
+        ),
+        (
+            {"ranks_per_node": 4, "rails": 2},
+            "2 nodes of 4 ranks need 8 ranks, but there are 9: start 8 ranks",
+        ),
+        (
+            {"ranks_per_node": 3, "rails": 2, "nodes": 2},
+            "2 nodes of 3 ranks need 6 ranks, but there are 9: start 6 ranks",
+        ),
+    ],
+)
+def test_impossible_ranks_per_node_are_refused(hint, message):
+    """Nodes that cannot have so many ranks are refused, with what would do."""
+    with pytest.raises(UsageError) as error:
+        Layout.from_ranks(9, **hint)
+    assert str(error.value).startswith(message)

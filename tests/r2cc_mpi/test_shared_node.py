@@ -9,7 +9,6 @@ import pytest
 
 from r2cc_mpi import shared_memory
 from r2cc_mpi.errors import MachineError
-from r2cc_mpi.mailbox import CHUNK_SLOTS, CONTROL_SLOTS
 from r2cc_mpi.protocol.header import HEADER_BYTES
 from r2cc_mpi.shared_node import WORD, SharedNode
 
@@ -28,18 +27,18 @@ def space(monkeypatch, tmp_path):
     return have
 
 
-def node_of(rails, rail=0):
+def node_of(rails, rank=0, ranks=None):
     """Make one rank's end of a node, in plain memory instead of an MPI window; give the memory too."""
+    ranks = rails if ranks is None else ranks
     node = SharedNode.__new__(SharedNode)
-    node._rails, node._rail = rails, rail
+    node._rails, node._ranks, node._rank = rails, ranks, rank
     node._chunk_slot, node._control_slot = HEADER_BYTES + CHUNK, HEADER_BYTES + BODY
-    node._chunk_ring, node._control_ring = CHUNK_SLOTS * node._chunk_slot, CONTROL_SLOTS * node._control_slot
-    memory = np.zeros(SharedNode.fixed_bytes(rails, CHUNK, BODY), np.uint8)
-    words = 3 * rails + 4 * rails * (rails - 1)
+    memory = np.zeros(SharedNode.fixed_bytes(rails, CHUNK, BODY, ranks), np.uint8)
+    words = SharedNode._words_count(rails, ranks)
     node._words = memoryview(memory[: words * WORD].data).cast("q")
     node._mailboxes = memory[words * WORD :]
-    node.contributed, node.finished = node._words[:rails], node._words[rails : 2 * rails]
-    node.copied = node._words[2 * rails : 3 * rails]
+    node.contributed, node.finished = node._words[:ranks], node._words[ranks : 2 * ranks]
+    node.copied = node._words[2 * ranks : 3 * ranks]
     node._window = cast("Any", SimpleNamespace(Sync=lambda: None))
     return node, memory
 
@@ -56,11 +55,10 @@ def cells_of(node, memory, producer, consumer, *, chunks):
 
 def overlaps(node, memory):
     """List what several rings, or a ring and the node's counters, share; also memory that no ring uses."""
-    rails = node._rails
     used: set[int] = set()
-    words = set(range(3 * rails * WORD))
+    words = set(range(3 * node._ranks * WORD))
     found: list[object] = []
-    pairs = itertools.permutations(range(rails), 2)
+    pairs = itertools.permutations(range(node._ranks), 2)
     for (producer, consumer), chunks in itertools.product(pairs, (True, False)):
         slots, counters = cells_of(node, memory, producer, consumer, chunks=chunks)
         if slots & used or counters & words:
@@ -70,10 +68,20 @@ def overlaps(node, memory):
     return found if len(used) + len(words) == len(memory) else [*found, "unused memory"]
 
 
-@pytest.mark.parametrize("rails", [1, 2, 3, 4])
-def test_every_ring_has_memory_of_its_own(rails):
+@pytest.mark.parametrize(("rails", "ranks"), [(1, 1), (2, 2), (3, 3), (4, 4), (1, 2), (1, 4), (2, 3), (2, 5)])
+def test_every_ring_has_memory_of_its_own(rails, ranks):
     """The rings and counters of a node fill its first window, and no byte belongs to two of them."""
-    assert overlaps(*node_of(rails)) == []
+    assert overlaps(*node_of(rails, ranks=ranks)) == []
+
+
+def test_ranks_without_a_rail_exchange_no_chunks():
+    """From or to a rank that owns no rail there are control messages, but no slot for a chunk."""
+    node, _ = node_of(2, ranks=3)
+    for producer, consumer in itertools.permutations(range(3), 2):
+        is_owners = {producer, consumer} == {0, 1}
+        assert node._ring(producer, consumer, chunks=True).put(bytes(HEADER_BYTES), b"") is is_owners
+        assert node._ring(producer, consumer, chunks=True).front() is None or is_owners
+        assert node._ring(producer, consumer, chunks=False).put(bytes(HEADER_BYTES), b"")
 
 
 def test_shared_bytes_would_be_seen():

@@ -44,7 +44,13 @@ else:
         comm.Allreduce(MPI.IN_PLACE, array)
         if where == "inside":
             comm.add_hook(lambda _now: fail())
+        elif where == "callback":
+            comm.add_health_callback(lambda _nic, _health: fail())
+            if world.rank == 0:
+                comm.add_hook(lambda now: comm.rail_event(up=False, now=now))
         else:
             fail()
         comm.Allreduce(MPI.IN_PLACE, array)
+        while where == "callback":
+            comm.Barrier()
 sys.stdout.write("done\n")

@@ -1,0 +1,99 @@
+"""The planner: which scheme an AllReduce should run with, given the health of the cluster.
+
+A pure function of exact numbers, so that every rank comes to the same decision by itself and nothing of it
+has to be sent. It compares all schemes, also those that this version cannot run: these are predictions, and
+the choice is made among the others. The rules of thumb of the papers (from how many pieces on a chain beats
+Balance, from which loss on a second stage pays) are not written down here; they follow from the times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from analysis import candidates, rail_bound
+from analysis.candidates import Candidate
+from analysis.errors import ModelError
+from analysis.rail_bound import RailBound
+from analysis.rail_rates import RailRates
+
+BUILT = frozenset({"ring", "hot-repair", "balance", "r2cc-allreduce"})
+"""Schemes that exist as schedules in this version."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A decision and what it rests on. Times are in units of D/B.
+
+    Attributes:
+        candidates: All schemes, the fastest first; those that cannot serve the cluster at the end.
+        bound: T*, what no scheme can beat on these rails.
+        chosen: The fastest of those that this version runs.
+        reason: Why, in a line for people.
+    """
+
+    candidates: tuple[Candidate, ...]
+    bound: RailBound
+    chosen: Candidate
+    reason: str
+
+    def gap(self, candidate: Candidate) -> Fraction | None:
+        """Return by which fraction a scheme's time exceeds T*; None if it or the bound has no value."""
+        if candidate.time is None or not self.bound.time:
+            return None
+        return candidate.time / self.bound.time - 1
+
+
+def plan(rates: RailRates, *, alpha: Fraction, built: Collection[str] = BUILT) -> Plan:
+    """Compare all schemes for one AllReduce and choose one.
+
+    Args:
+        rates: What each NIC can carry.
+        alpha: Cost of one message in units of D/B (seconds times B/D); grows as messages get smaller.
+        built: Schemes to choose among.
+
+    Returns:
+        The plan. Two callers with equal arguments get equal plans.
+
+    Raises:
+        ModelError: The live rails do not connect all nodes, or alpha is negative.
+    """
+    if alpha < 0:
+        raise ModelError(f"alpha {alpha}: the cost of a message cannot be negative")
+    groups = rates.groups()
+    if len(groups) > 1:
+        apart = " | ".join(", ".join(map(str, group)) for group in groups)
+        raise ModelError(f"live rails do not connect all nodes: {apart}; no scheme can serve them")
+    everything = [one for scheme in candidates.SCHEMES for one in scheme(rates, alpha)]
+    possible = [one for one in everything if one.time is not None]
+    possible.sort(key=_time)
+    impossible = [one for one in everything if one.time is None]
+    chosen = next((one for one in possible if one.scheme in built), None)
+    if chosen is None:
+        raise ModelError(f"none of {', '.join(sorted(built))} can serve this cluster")
+    return Plan(
+        (*possible, *impossible), rail_bound.optimum(rates), chosen, _reason(rates, possible, chosen, built)
+    )
+
+
+def _time(candidate: Candidate) -> Fraction:
+    assert candidate.time is not None
+    return candidate.time
+
+
+def _reason(rates: RailRates, possible: list[Candidate], chosen: Candidate, built: Collection[str]) -> str:
+    if min(rates.bandwidths()) == 1:
+        reason = f"every rail is healthy, and {chosen.name} needs no other"
+    else:
+        runs = [one for one in possible if one.scheme in built and one is not chosen]
+        reason = f"{chosen.name} is the fastest that this version runs"
+        if runs:
+            reason += f"; next is {runs[0].name} at {_ratio(runs[0], chosen)} of its time"
+    if (best := possible[0]) is not chosen and _time(best) < _time(chosen):
+        reason += f"; {best.name}, not run by this version, would take {_ratio(best, chosen)} of its time"
+    return reason
+
+
+def _ratio(one: Candidate, other: Candidate) -> str:
+    return f"{float(_time(one) / _time(other)):.3f}" if _time(other) else "1"

@@ -1,0 +1,95 @@
+"""What the models say of an iteration: the expected time between nodes, and what no strategy could beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from algorithms.nic import Nic
+from analysis import cost_model, rail_bound, rail_costs
+from analysis.candidates import find_straggler
+from analysis.rail_rates import RailRates
+from r2cc_mpi.faults import Declared, Fault, FaultKind
+from r2cc_mpi.layout import Layout
+from r2cc_mpi.planning import Choice, Wishes, choose
+from r2cc_mpi.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Seconds for the part of a call between nodes; None where the models say nothing.
+
+    Attributes:
+        predicted_s: With the strategy in force.
+        bound_s: With the best strategy there could be.
+    """
+
+    predicted_s: float | None = None
+    bound_s: float | None = None
+
+
+def predict(
+    layout: Layout,
+    wishes: Wishes,
+    strategy: str,
+    down: Sequence[Nic],
+    faults: Sequence[Fault],
+    *,
+    size_bytes: int,
+) -> Prediction:
+    """Ask the closed forms about an iteration in which nothing changed.
+
+    Bytes only: messages are taken to cost nothing, as they hardly do at the rates that rails are paced to.
+
+    Args:
+        layout: Nodes and rails.
+        wishes: What the plans of the run are made from.
+        strategy: Name of the strategy in force.
+        down: NICs that the iteration ran without.
+        faults: The faults of the run.
+        size_bytes: Bytes to reduce per node.
+
+    Returns:
+        Nothing where rails are not paced or one of them slows down on the way.
+    """
+    changes = any(fault.kind is FaultKind.SLOW and fault.trigger != Declared() for fault in faults)
+    if wishes.rail_bytes_per_s is None or changes:
+        return Prediction()
+    unit_s = float(size_bytes / (wishes.rail_bytes_per_s * layout.rails))
+    rates = RailRates.of(layout.nodes, layout.rails, dead=down, slow=dict(wishes.slow))
+    choice = choose(layout.nodes, layout.rails, wishes, tuple(sorted(down)), size_bytes)
+    time = _time(rates, choice, Strategy.parse(strategy))
+    bound = _bound(rates)
+    return Prediction(
+        None if time is None else float(time) * unit_s, None if bound is None else float(bound) * unit_s
+    )
+
+
+def _time(rates: RailRates, choice: Choice, strategy: Strategy) -> Fraction | None:
+    """Closed form of what ran, in D/B."""
+    if strategy is not choice.strategy or strategy in {Strategy.RING, Strategy.HOT_REPAIR}:
+        return rail_costs.hot_repair(rates)
+    straggler = find_straggler(rates)
+    if strategy is Strategy.R2CC_ALLREDUCE and straggler is not None:
+        return cost_model.r2cc_allreduce(
+            rates.nodes,
+            straggler.lost,
+            choice.partial,
+            choice.pieces,
+            choice.form or "chain",
+            1 if choice.form == "helper" else None,
+        )
+    return rail_costs.balance(rates, choice.order) or _busiest_nic(rates, choice)
+
+
+def _busiest_nic(rates: RailRates, choice: Choice) -> Fraction:
+    """Time of the NIC that is busy longest: what a ring with relays takes at least."""
+    loads = choice.stripes.rail_loads().items()
+    return max(max(both) / rates.rate(nic) for nic, both in loads if rates.is_live(nic))
+
+
+@lru_cache(maxsize=64)
+def _bound(rates: RailRates) -> Fraction | None:
+    return rail_bound.optimum(rates).time

@@ -1,0 +1,67 @@
+"""What a rank sends to the others when all iterations are done, and reading it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from algorithms.nic import Hop, Nic
+from r2cc_mpi.cli.assemble import Known, Moved, RankRecord
+from r2cc_mpi.cli.report import RailBytes
+from r2cc_mpi.communicator import Communicator
+from r2cc_mpi.fault_runner import FaultRunner
+from r2cc_mpi.faults import FaultKind
+from r2cc_mpi.job import Iteration
+
+
+def pack_record(
+    comm: Communicator,
+    faults: FaultRunner,
+    iterations: Sequence[Iteration],
+    finished_at: Sequence[float],
+    *,
+    calls: int,
+) -> dict[str, Any]:
+    """Write what this rank has seen as something that JSON can carry.
+
+    Args:
+        comm: The communicator.
+        faults: What happened to this rank's rail.
+        iterations: Its iterations.
+        finished_at: When it was through with each size, in seconds since the epoch.
+        calls: Collectives of an iteration.
+    """
+    return {
+        "iterations": [asdict(one) for one in iterations],
+        "bytes": [_carried(comm, one, calls) for one in iterations],
+        "moved": [[f.nic, f.source, f.at, f.resent_bytes, f.route] for f in comm.failovers],
+        "known": [[d.nic, d.at, d.cause] for d in comm.detections if d.version % 2],
+        "fired": [
+            [event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL
+        ],
+        "missed": [fault.option for fault in faults.missed],
+        "finished_at": list(finished_at),
+    }
+
+
+def _carried(comm: Communicator, one: Iteration, calls: int) -> list[int]:
+    numbers = range(one.collective, one.collective + calls)
+    parts = [comm.counters.by_collective.get(number, [0, 0]) for number in numbers]
+    return [sum(part[way] for part in parts) for way in (0, 1)]
+
+
+def read_record(record: dict[str, Any]) -> RankRecord:
+    """Read what another rank has sent."""
+    return RankRecord(
+        tuple(Iteration(**one) for one in record["iterations"]),
+        tuple(RailBytes(*both) for both in record["bytes"]),
+        tuple(
+            Moved(Nic(*nic), source, at, resent, tuple(Hop(*hop) for hop in route) if route else None)
+            for nic, source, at, resent, route in record["moved"]
+        ),
+        tuple(Known(Nic(*nic), at, cause) for nic, at, cause in record["known"]),
+        tuple((Nic(*nic), at) for nic, at in record["fired"]),
+        tuple(record["missed"]),
+        tuple(record["finished_at"]),
+    )

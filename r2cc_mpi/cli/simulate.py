@@ -1,0 +1,75 @@
+"""`r2cc simulate`: play an algorithm on a simulated cluster."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+
+from algorithms.catalogue import ALGORITHMS
+from algorithms.re_ranking import common_capacity, re_rank
+from algorithms.stripes import Stripes
+from algorithms.transfer import ScheduleError
+from analysis.errors import ModelError
+from analysis.plots import gantt, style
+from analysis.rail_rates import RailRates
+from analysis.simulation.chunks import chunked
+from analysis.simulation.failures import simulate_sequence
+from analysis.simulation.timeline import Timeline
+from analysis.simulator import simulate
+from r2cc_mpi.cli.report_json import write_json
+from r2cc_mpi.cli.simulate_options import Question, read_options
+from r2cc_mpi.cli.simulate_report import to_json, to_lines
+from r2cc_mpi.errors import MachineError, UsageError
+
+
+def run(words: Namespace) -> int:
+    """Simulate and print what happened.
+
+    Args:
+        words: What the parser found.
+
+    Returns:
+        0.
+
+    Raises:
+        UsageError: An option is wrong, or the algorithm cannot serve the cluster.
+        MachineError: A file cannot be written.
+    """
+    question = read_options(words)
+    try:
+        timelines = _play(question)
+        if question.plot is not None:
+            _draw(question, timelines)
+    except (ModelError, ScheduleError) as error:
+        raise UsageError(str(error)) from error
+    # Who reads the document from standard output wants nothing else there.
+    print("\n".join(to_lines(question, timelines)), file=sys.stderr if question.json == "-" else sys.stdout)
+    if question.json is not None:
+        write_json(to_json(question, timelines), question.json)
+    return 0
+
+
+def _play(question: Question) -> list[Timeline]:
+    def plan(rates: RailRates) -> Stripes:
+        order = re_rank(common_capacity(rates.rates)) if question.re_rank else None
+        case = replace(question.case, rates=rates.rates, order=order)
+        # All algorithms are the ring as long as nothing is wrong, and some need something to be wrong.
+        is_healthy = rates == RailRates.of(rates.nodes, rates.rails)
+        algorithm = "ring" if is_healthy and question.changes else question.algorithm
+        stripes = ALGORITHMS[algorithm](case)
+        return stripes if question.chunk is None else chunked(stripes, question.chunk)
+
+    if not question.changes:
+        return [simulate(plan(question.rates), question.rates, question.rules)] * question.collectives
+    return simulate_sequence(plan, question.rates, question.changes, question.collectives, question.rules)
+
+
+def _draw(question: Question, timelines: list[Timeline]) -> None:
+    assert question.plot is not None
+    with style.settings():
+        figure = gantt.draw(timelines, float(question.unit_s) * 1e3, "ms")
+        try:
+            style.save(figure, question.plot)
+        except OSError as error:
+            raise MachineError(f"--plot {question.plot}: cannot write it ({error.strerror})") from error
