@@ -12,11 +12,22 @@ from fractions import Fraction
 
 from algorithms.balance import balance_mapping
 from algorithms.hot_repair import hot_repair_mapping
+from algorithms.list_schedule import list_scheduled
+from algorithms.nested_optcc import Ring, nested_optcc
 from algorithms.nic import Nic
+from algorithms.optcc import optcc_allreduce
+from algorithms.optcc_mapping import optcc_mapping
+from algorithms.optcc_mixture import mixture_share, optcc_mixture
+from algorithms.optcc_overlay import optcc_overlay
 from algorithms.r2cc_allreduce import DEFAULT_PIECES, FORMS, r2cc_allreduce
 from algorithms.ring import ring_allreduce
 from algorithms.stripes import Stripes, healthy_mapping
 from algorithms.transfer import ScheduleError
+
+OPTCC_FORMS = ("simple", "ordering-2", "overlay", "mixture")
+"""What OptCC can look like: ordering 1 or 2 alone, four patterns overlaid, and these with the plain ring."""
+
+DEFAULT_SEGMENTS = 8
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class Case:
         partial: Y, the share of R2CC-AllReduce's partial ring; None: the paper's rule.
         form: Of the algorithm, where it has several; None: its default.
         sub_pieces: S, of the helper form of R2CC-AllReduce.
+        rings: Of nested OptCC: members and share of each ring (`analysis.lower_bound.nested_mixture`).
     """
 
     rates: Sequence[Sequence[Fraction]]
@@ -38,6 +50,7 @@ class Case:
     partial: Fraction | None = None
     form: str | None = None
     sub_pieces: int = 1
+    rings: Sequence[Ring] | None = None
 
     @property
     def nodes(self) -> int:
@@ -90,10 +103,48 @@ def r2cc(case: Case) -> Stripes:
     return balance_mapping(schedule, case.rates)
 
 
+def optcc(case: Case) -> Stripes:
+    """Write OptCC around the one node that has less bandwidth than the others."""
+    bandwidths = [sum(of_node, Fraction(0)) for of_node in case.rates]
+    slow = [node for node, bandwidth in enumerate(bandwidths) if bandwidth < max(bandwidths)]
+    if len(slow) != 1:
+        nodes = f"nodes {', '.join(map(str, slow))} have" if slow else "none has"
+        raise ScheduleError(f"OptCC needs exactly one node with less bandwidth than the others, {nodes}")
+    straggler = slow[0]
+    lost_rails = [nic.rail for nic in case.dead()]
+    segments = DEFAULT_SEGMENTS if case.pieces is None else case.pieces
+    place = (case.nodes, straggler, segments)
+    if case.form in {None, "simple"}:
+        schedule = optcc_allreduce(*place, 1, case.rails, lost_rails)
+    elif case.form == "ordering-2":
+        schedule = optcc_allreduce(*place, 2, case.rails, lost_rails)
+    elif case.form == "overlay":
+        schedule = optcc_overlay(*place, case.rails, lost_rails)
+    elif case.form == "mixture":
+        by_ring = mixture_share(case.nodes, max(bandwidths) / bandwidths[straggler])
+        schedule = optcc_mixture(*place, case.rails, lost_rails, by_ring)
+    else:
+        raise ScheduleError(f"OptCC has the forms {', '.join(OPTCC_FORMS)}, not {case.form!r}")
+    stripes = optcc_mapping(schedule, case.rates)
+    # Of these two the order that is best for a rail differs from rail to rail.
+    return list_scheduled(stripes, case.rates) if case.form in {"overlay", "mixture"} else stripes
+
+
+def nested(case: Case) -> Stripes:
+    """Write OptCC for several degraded nodes: the rings are given, all other nodes are their leaves."""
+    if case.rings is None:
+        raise ScheduleError("nested OptCC needs its rings: members and share of each")
+    segments = DEFAULT_SEGMENTS if case.pieces is None else case.pieces
+    schedule = nested_optcc(case.nodes, case.rings, segments)
+    return list_scheduled(optcc_mapping(schedule, case.rates), case.rates)
+
+
 ALGORITHMS: Mapping[str, Callable[[Case], Stripes]] = {
     "ring": ring,
     "hot-repair": hot_repair,
     "balance": balance,
     "r2cc-allreduce": r2cc,
+    "optcc": optcc,
+    "nested-optcc": nested,
 }
 """What there is, from the simplest on. Each raises ScheduleError where it cannot serve a case."""

@@ -123,7 +123,7 @@ def recursive_r2cc(rates: RailRates, alpha: Fraction) -> list[Candidate]:
     bandwidths = rates.bandwidths()
     if find_straggler(rates) is not None or min(bandwidths) == 1:
         return []
-    if not _nested(rates):
+    if not is_nested(rates):
         return [Candidate("recursive-r2cc", "", None, "needs live rails that nest from node to node")]
     time = recursive.time(bandwidths, recursive.rule_shares(bandwidths))
     # One message a step of the widest ring, and one for each hop of the chain.
@@ -157,7 +157,7 @@ def nested_optcc(rates: RailRates, alpha: Fraction) -> list[Candidate]:
     bandwidths = rates.bandwidths()
     if find_straggler(rates) is not None or min(bandwidths) == 1:
         return []
-    if not _nested(rates) or rates.nodes < 3:
+    if not is_nested(rates) or rates.nodes < 3:
         return [Candidate("nested-optcc", "", None, "needs live rails that nest from node to node")]
     bound = lower_bound.allreduce(bandwidths)
 
@@ -180,7 +180,7 @@ SCHEMES: tuple[Callable[[RailRates, Fraction], list[Candidate]], ...] = (
 """Every scheme, from the simplest on: of two that take the same time the first is preferred."""
 
 
-def _nested(rates: RailRates) -> bool:
+def is_nested(rates: RailRates) -> bool:
     """Whether the nodes can be sorted so that each one's rates are, rail by rail, at most the next one's."""
     rows = sorted(rates.rates, key=sum)
     pairs = [pair for less, more in pairwise(rows) for pair in zip(less, more, strict=True)]

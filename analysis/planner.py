@@ -18,7 +18,7 @@ from analysis.errors import ModelError
 from analysis.rail_bound import RailBound
 from analysis.rail_rates import RailRates
 
-BUILT = frozenset({"ring", "hot-repair", "balance", "r2cc-allreduce"})
+BUILT = frozenset({"ring", "hot-repair", "balance", "r2cc-allreduce", "optcc", "nested-optcc"})
 """Schemes that exist as schedules in this version."""
 
 

@@ -45,11 +45,12 @@ class Communicator(Inspection):
         ranks_per_node: Ranks per node, if they are more than its rails: the others only bring data and take
             results.
         rail_rate: Pace each rail in each direction at this many bytes per second; None: not at all.
-        strategy: 'auto' (the planner's choice for every call), 'ring', 'hot-repair', 'balance' or
-            'r2cc-allreduce'; see :mod:`r2cc_mpi.planning`.
-        pieces: K of R2CC-AllReduce's second stage; None: the planner's best.
+        strategy: 'auto' (the planner's choice for every call), 'ring', 'hot-repair', 'balance',
+            'r2cc-allreduce', 'optcc' or 'nested-optcc'; see :mod:`r2cc_mpi.planning`.
+        pieces: K of R2CC-AllReduce's second stage or OptCC's segments; None: the planner's best.
         partial: Y, R2CC-AllReduce's share of the partial ring; None: that of the lost bandwidth.
-        form: Of R2CC-AllReduce, 'chain' or 'helper'.
+        form: Of R2CC-AllReduce, 'chain' or 'helper'; of OptCC one of
+            :data:`algorithms.catalogue.OPTCC_FORMS`; None: the usual one, or the best.
         slow: NICs that run at a fraction of the others' rate from the start, for the plan.
         isolation_timeout: Seconds without an answer by any route after which a collective is given up.
         failed: NICs that are down from the start.
@@ -73,7 +74,7 @@ class Communicator(Inspection):
         strategy: str = "auto",
         pieces: int | None = None,
         partial: Fraction | None = None,
-        form: str = "chain",
+        form: str | None = None,
         slow: Mapping[Nic, Fraction] | None = None,
         isolation_timeout: float = 10.0,
         failed: Collection[Nic] = (),

@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING
 
+from algorithms.catalogue import OPTCC_FORMS
 from algorithms.nic import Nic
 from algorithms.r2cc_allreduce import FORMS
 from r2cc_mpi.errors import SignatureMismatchError, UsageError
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.planning import Wishes
+from r2cc_mpi.strategy import Strategy
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -107,8 +109,10 @@ def check_wishes(wishes: Wishes, layout: Layout) -> None:
         raise UsageError(
             f"partial is {wishes.partial}; give a share from 0 to 1, or None for the paper's Y = X"
         )
-    if wishes.form is not None and wishes.form not in FORMS:
-        raise UsageError(f"form is {wishes.form!r}; give one of {', '.join(FORMS)}")
+    forms = {Strategy.R2CC_ALLREDUCE: FORMS, Strategy.OPTCC: OPTCC_FORMS}.get(wishes.strategy, ())
+    if wishes.form is not None and wishes.form not in forms:
+        known = f"one of {', '.join(forms)}" if forms else "none: this strategy has no forms"
+        raise UsageError(f"form is {wishes.form!r}; give {known}")
     for nic, share in wishes.slow:
         if nic not in layout:
             raise UsageError(f"slow names {nic}, but the layout has {layout}")

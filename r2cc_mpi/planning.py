@@ -2,14 +2,15 @@
 
 A pure function of what every rank knows alike (START, and the arguments of the communicator), so that every
 rank plans the same by itself. `auto` asks the planner; the other strategies are what the user says, as far as
-they can serve the cluster: R2CC-AllReduce without exactly one degraded node is Balance, and Balance without a
-failure is the ring. Results are kept, because calls repeat.
+they can serve the cluster. R2CC-AllReduce and OptCC need exactly one degraded node, nested OptCC live rails
+that nest; else they are Balance, and Balance without a failure is the ring. Results are kept, because calls
+repeat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,15 +19,16 @@ from algorithms.nic import Nic
 from algorithms.re_ranking import common_capacity, re_rank
 from algorithms.stripes import Stripes
 from analysis import candidates, planner
-from analysis.candidates import Candidate, find_straggler
+from analysis.candidates import Candidate, find_straggler, is_nested
+from analysis.lower_bound import nested_mixture
 from analysis.rail_rates import RailRates
 from r2cc_mpi.strategy import Strategy
 
 TYPICAL_RAIL_BYTES_PER_S = Fraction(10**9)
 """What the planner takes for the rate of a rail that is not paced."""
 
-DEFAULT_ALPHA_S = Fraction(1, 10_000)
-"""What the planner takes for the cost of one message: what a chunk costs this implementation, roughly."""
+DEFAULT_ALPHA_S = Fraction(1, 1000)
+"""What the planner takes for the cost of one message: roughly what it costs here, where ranks share cores."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Wishes:
         strategy: Which strategy.
         pieces: K, pieces of R2CC-AllReduce's second stage or OptCC's segments; None: the planner's best.
         partial: Y, the share of R2CC-AllReduce's partial ring; None: the paper's Y = X.
-        form: Of R2CC-AllReduce or OptCC; None: its default.
+        form: Of R2CC-AllReduce or OptCC; None: the chain, or whichever of OptCC's the models prefer.
         rail_bytes_per_s: Rate of a healthy rail; None: not known.
         slow: NICs that run at a fraction of that rate from the start.
         alpha_s: Cost of one message in seconds.
@@ -102,7 +104,11 @@ def choose(nodes: int, rails: int, wishes: Wishes, down: tuple[Nic, ...], size_b
     if chosen.scheme in {"ring", "hot-repair"}:
         return _ring(nodes, rails, Strategy.parse(chosen.scheme))
     form = _form(chosen)
-    stripes = _stripes(rates, chosen.scheme, chosen.pieces, chosen.partial, form, chosen.order)
+    case = Case(rates.rates, chosen.order, chosen.pieces, chosen.partial, form)
+    if chosen.scheme == "nested-optcc":
+        rings = nested_mixture(rates.bandwidths())
+        case = replace(case, rings=tuple((ring.members, ring.share) for ring in rings))
+    stripes = _stripes(chosen.scheme, case)
     strategy = Strategy.parse(chosen.scheme)
     return Choice(strategy, stripes, chosen.pieces, chosen.partial, form, chosen.order)
 
@@ -112,6 +118,13 @@ def _asked_for(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:
     if min(rates.bandwidths()) == 1:
         return Candidate("ring", "", None)
     straggler = find_straggler(rates)
+    if wishes.strategy is Strategy.OPTCC and straggler is not None and rates.nodes > 2:
+        return _optcc(rates, wishes, alpha)
+    if wishes.strategy in {Strategy.OPTCC, Strategy.NESTED_OPTCC} and is_nested(rates) and rates.nodes > 2:
+        nested = candidates.nested_optcc(rates, alpha)
+        if nested and nested[0].time is not None:
+            return replace(nested[0], pieces=wishes.pieces or nested[0].pieces)
+        return _optcc(rates, wishes, alpha)
     is_two_stage = wishes.strategy is Strategy.R2CC_ALLREDUCE
     if is_two_stage and straggler is not None and straggler.whole_rails and rates.nodes > 2:
         form = wishes.form or "chain"
@@ -127,9 +140,18 @@ def _asked_for(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:
     return Candidate("balance", "", None, order=None if order == tuple(range(rates.nodes)) else order)
 
 
+def _optcc(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:
+    found = [one for one in candidates.optcc(rates, alpha) if one.time is not None]
+    fastest = min(found, key=lambda one: one.time or 0)
+    form = wishes.form or fastest.form
+    # Ordering 2 alone has no model of its own; it takes about as long as ordering 1.
+    like = next((one for one in found if one.form == form), fastest)
+    return Candidate("optcc", form, None, pieces=wishes.pieces or like.pieces)
+
+
 def _form(chosen: Candidate) -> str | None:
     """Return the form in the catalogue's words; the planner's say which Y, too."""
-    return chosen.form.split(",")[0] if chosen.scheme != "balance" and chosen.form else None
+    return chosen.form.split(",")[0] if chosen.scheme in {"r2cc-allreduce", "optcc"} else None
 
 
 @lru_cache(maxsize=8)
@@ -139,15 +161,7 @@ def _ring(nodes: int, rails: int, strategy: Strategy) -> Choice:
 
 
 @lru_cache(maxsize=16)
-def _stripes(
-    rates: RailRates,
-    scheme: str,
-    pieces: int | None,
-    partial: Fraction | None,
-    form: str | None,
-    order: tuple[int, ...] | None,
-) -> Stripes:
-    case = Case(rates.rates, order=order, pieces=pieces, partial=partial, form=form)
+def _stripes(scheme: str, case: Case) -> Stripes:
     return ALGORITHMS[scheme](case)
 
 

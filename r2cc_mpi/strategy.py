@@ -26,6 +26,8 @@ class Strategy(enum.IntEnum):
     HOT_REPAIR = 2
     BALANCE = 3
     R2CC_ALLREDUCE = 4
+    OPTCC = 5
+    NESTED_OPTCC = 6
 
     @property
     def label(self) -> str:

@@ -92,6 +92,11 @@ class VirtualRail:
         return 0.0 if self._rate is None else length / (self._rate * self.factor)
 
     @property
+    def is_paced(self) -> bool:
+        """Whether bytes take their time."""
+        return self._rate is not None
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing waits to leave."""
         return not self._outgoing and self._rail.pending_sends == 0
@@ -103,6 +108,8 @@ class VirtualRail:
                 return
             message.buffer.pending += 1
             self._outgoing.append((now, node, message))
+            if self._rate is None and self.on_sent is None:  # else its time comes with a poll
+                self._transmit(now)
             return
         if self.is_dead:
             if self._late:

@@ -63,6 +63,11 @@ def rows(n: int, g: int, pieces: list[int]) -> list[Row]:
             time = cost_model.r2cc_allreduce(n, lost, pieces=k, form=form, sub_pieces=_sub_pieces(form))
             words = (*fault, "--strategy", "r2cc-allreduce", "--pieces", str(k), "--form", form)
             listed.append(Row(f"r2cc-allreduce {form} K={k}", words, time / healthy, received))
+    for form in ("simple", "overlay") if n > 2 else ():
+        for k in pieces[2:]:
+            time = cost_model.optcc(n, lost, segments=k, form=form)
+            words = (*fault, "--strategy", "optcc", "--pieces", str(k), "--form", form)
+            listed.append(Row(f"optcc {form} K={k}", words, time / healthy, 1 / healthy))
     return listed
 
 

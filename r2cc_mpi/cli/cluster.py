@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from analysis.lower_bound import nested_mixture
 from analysis.rail_rates import RailRates
 from r2cc_mpi.cli.fault_checks import check_faults
 from r2cc_mpi.cli.values import whole_number
@@ -36,6 +38,11 @@ def read_cluster(nodes: str, rails: str, fail: Sequence[str], slow: Sequence[str
             raise UsageError(f"{fault.option}: nothing happens over time here, leave out what follows the @")
     check_faults(faults, layout, iterations=1, sizes=1)
     return rates_of(layout, faults)
+
+
+def rings_of(rates: RailRates) -> tuple[tuple[tuple[int, ...], Fraction], ...]:
+    """Choose the rings of nested OptCC: members and share of each."""
+    return tuple((ring.members, ring.share) for ring in nested_mixture(rates.bandwidths()))
 
 
 def rates_of(layout: Layout, faults: Sequence[Fault]) -> RailRates:

@@ -81,6 +81,11 @@ def _time(rates: RailRates, choice: Choice, strategy: Strategy) -> Fraction | No
             choice.form or "chain",
             1 if choice.form == "helper" else None,
         )
+    if strategy is Strategy.OPTCC and straggler is not None:
+        form = "simple" if choice.form == "ordering-2" else choice.form or "simple"
+        return cost_model.optcc(rates.nodes, straggler.lost, choice.pieces, form)
+    if strategy is Strategy.NESTED_OPTCC and choice.pieces is not None:
+        return _busiest_nic(rates, choice) * Fraction(choice.pieces + 3, choice.pieces)
     return rail_costs.balance(rates, choice.order) or _busiest_nic(rates, choice)
 
 

@@ -68,7 +68,7 @@ def run(options: RunOptions) -> int:
         strategy=options.strategy,
         pieces=options.wishes.pieces,
         partial=options.wishes.partial,
-        form=options.wishes.form or "chain",
+        form=options.wishes.form,
         slow=dict(options.wishes.slow),
         isolation_timeout=options.isolation_timeout_s,
         failed=_declared(options),

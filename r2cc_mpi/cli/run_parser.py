@@ -50,11 +50,20 @@ def _add_layout(run: Parser) -> None:
         "--strategy",
         default="auto",
         metavar="NAME",
-        help="auto (the planner chooses), ring (stops at a dead rail), hot-repair, balance, r2cc-allreduce",
+        help="auto (the planner chooses), ring (stops at a dead rail), hot-repair, balance, "
+        "r2cc-allreduce, optcc, nested-optcc",
     )
-    add("--pieces", metavar="K", help="pieces of r2cc-allreduce's second stage (default: the planner's best)")
+    add(
+        "--pieces",
+        metavar="K",
+        help="pieces of r2cc-allreduce's second stage, segments of optcc (default: best)",
+    )
     add("--partial", metavar="Y", help="share of its partial ring (default: that of the lost bandwidth)")
-    add("--form", metavar="NAME", help="of its second stage: chain (default) or helper")
+    add(
+        "--form",
+        metavar="NAME",
+        help="of it: chain or helper; of optcc: simple, ordering-2, overlay, mixture",
+    )
     add(
         "--isolation-timeout",
         default="10",

@@ -17,6 +17,7 @@ from analysis.simulation.chunks import chunked
 from analysis.simulation.failures import simulate_sequence
 from analysis.simulation.timeline import Timeline
 from analysis.simulator import simulate
+from r2cc_mpi.cli.cluster import rings_of
 from r2cc_mpi.cli.report_json import write_json
 from r2cc_mpi.cli.simulate_options import Question, read_options
 from r2cc_mpi.cli.simulate_report import to_json, to_lines
@@ -57,6 +58,8 @@ def _play(question: Question) -> list[Timeline]:
         # All algorithms are the ring as long as nothing is wrong, and some need something to be wrong.
         is_healthy = rates == RailRates.of(rates.nodes, rates.rails)
         algorithm = "ring" if is_healthy and question.changes else question.algorithm
+        if algorithm == "nested-optcc":
+            case = replace(case, rings=rings_of(rates))
         stripes = ALGORITHMS[algorithm](case)
         return stripes if question.chunk is None else chunked(stripes, question.chunk)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from analysis.simulation.rules import Gate, PortRule, Rules
 from r2cc_mpi.cli.cluster import MAX_NODES, MAX_RAILS, rates_of
 from r2cc_mpi.cli.fault_checks import check_faults
 from r2cc_mpi.cli.units import parse_duration, parse_rate, parse_size
-from r2cc_mpi.cli.values import convert, one_of, whole_number
+from r2cc_mpi.cli.values import convert, one_of, parse_share, whole_number
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import AtTime, Declared, Fault, FaultKind, parse_faults
 from r2cc_mpi.layout import Layout
@@ -144,17 +143,10 @@ def _case(words: Namespace, rates: RailRates) -> Case:
     return Case(
         rates=rates.rates,
         pieces=None if words.pieces is None else whole_number("--pieces", words.pieces, least=1),
-        partial=None if words.partial is None else convert("--partial", words.partial, _share),
+        partial=None if words.partial is None else convert("--partial", words.partial, parse_share),
         form=words.form,
         sub_pieces=1 if words.sub_pieces is None else whole_number("--sub-pieces", words.sub_pieces, least=1),
     )
-
-
-def _share(text: str) -> Fraction:
-    match = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\d{1,9}/0*[1-9]\d{0,8}", text, re.ASCII)
-    if not match or Fraction(text) > 1:
-        raise UsageError(f"{text!r} is no share: give a number from 0 to 1, for example 1/4 or 0.25")
-    return Fraction(text)
 
 
 def _chunk(text: str | None, size: int, *, on_the_way: bool) -> Fraction | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from r2cc_mpi.errors import UsageError
@@ -76,3 +78,15 @@ def one_of(option: str, text: str, known: Sequence[str], later: Sequence[str] = 
         return text
     problem = "is not available in this version" if text in later else "is unknown"
     raise UsageError(f"{option} {text!r} {problem}: it has {', '.join(known)}")
+
+
+def parse_share(text: str) -> Fraction:
+    """Read a share from 0 to 1, such as `1/4` or `0.25`.
+
+    Raises:
+        UsageError: If it is no such number.
+    """
+    match = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\d{1,9}/0*[1-9]\d{0,8}", text, re.ASCII)
+    if not match or Fraction(text) > 1:
+        raise UsageError(f"{text!r} is no share: give a number from 0 to 1, for example 1/4 or 0.25")
+    return Fraction(text)

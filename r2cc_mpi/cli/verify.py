@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
-from fractions import Fraction
+from dataclasses import replace
 
 from algorithms.catalogue import ALGORITHMS, Case
 from algorithms.re_ranking import common_capacity, re_rank
 from algorithms.transfer import ScheduleError
 from analysis.rail_rates import RailRates
-from r2cc_mpi.cli.cluster import read_cluster
+from r2cc_mpi.cli.cluster import read_cluster, rings_of
 from r2cc_mpi.cli.report_json import JsonObject, write_json
-from r2cc_mpi.cli.values import convert, one_of, whole_number
+from r2cc_mpi.cli.values import convert, one_of, parse_share, whole_number
 from r2cc_mpi.cli.verify_matrix import matrix
 from r2cc_mpi.cli.verify_parser import DEFAULT_NODES, DEFAULT_RAILS
 from r2cc_mpi.cli.verify_report import Proof, describe, prove, to_json, to_line, to_lines
@@ -52,6 +51,8 @@ def run(words: Namespace) -> int:
 def _run_one(words: Namespace) -> int:
     rates = read_cluster(words.nodes or DEFAULT_NODES, words.rails or DEFAULT_RAILS, words.fail, words.slow)
     case = _case(words, rates)
+    if words.algorithm == "nested-optcc":
+        case = replace(case, rings=rings_of(rates))
     try:
         stripes = ALGORITHMS[words.algorithm](case)
     except ScheduleError as error:
@@ -95,17 +96,10 @@ def _case(words: Namespace, rates: RailRates) -> Case:
         rates=rates.rates,
         order=re_rank(common_capacity(rates.rates)) if words.re_rank else None,
         pieces=None if words.pieces is None else whole_number("--pieces", words.pieces, least=1),
-        partial=None if words.partial is None else convert("--partial", words.partial, _share),
+        partial=None if words.partial is None else convert("--partial", words.partial, parse_share),
         form=words.form,
         sub_pieces=1 if words.sub_pieces is None else whole_number("--sub-pieces", words.sub_pieces, least=1),
     )
-
-
-def _share(text: str) -> Fraction:
-    match = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\d{1,9}/0*[1-9]\d{0,8}", text, re.ASCII)
-    if not match or Fraction(text) > 1:
-        raise UsageError(f"{text!r} is no share: give a number from 0 to 1, for example 1/4 or 0.25")
-    return Fraction(text)
 
 
 def _print(lines: Iterable[str], json: str | None) -> None:

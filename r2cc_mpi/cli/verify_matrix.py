@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from algorithms.catalogue import Case
+from algorithms.catalogue import OPTCC_FORMS, Case
 from algorithms.nic import Nic
 from algorithms.r2cc_allreduce import FORMS
 from algorithms.re_ranking import common_capacity, re_rank
 from analysis.rail_rates import RailRates
+from r2cc_mpi.cli.cluster import rings_of
 
 NODES = range(1, 10)
 RAILS = (1, 2, 3, 4, 8)
@@ -63,4 +64,29 @@ def _one_degraded_node(nodes: int, rails: int) -> Iterator[Case]:
                 yield Case(rates, pieces=pieces, form=form)
 
 
-_CASES = {"hot-repair": _failures, "balance": _balanced, "r2cc-allreduce": _one_degraded_node}
+def _one_straggler(nodes: int, rails: int) -> Iterator[Case]:
+    """The last node without a rail, the first one with a single rail; all forms, one and four segments."""
+    if nodes < 3:
+        return
+    for node, lost in ((nodes - 1, 1), (0, rails - 1)) if rails > 1 else ():
+        rates = RailRates.of(nodes, rails, [Nic(node, rail) for rail in range(lost)]).rates
+        for form in OPTCC_FORMS:
+            for segments in (1, 4):
+                yield Case(rates, pieces=segments, form=form)
+
+
+def _nested_losses(nodes: int, rails: int) -> Iterator[Case]:
+    """Two nodes that lost one rail and two rails, the one's among the other's."""
+    if nodes < 3 or rails < 3:
+        return
+    rates = RailRates.of(nodes, rails, [Nic(0, 0), Nic(1, 0), Nic(1, 1)])
+    yield Case(rates.rates, pieces=2, rings=rings_of(rates))
+
+
+_CASES = {
+    "hot-repair": _failures,
+    "balance": _balanced,
+    "r2cc-allreduce": _one_degraded_node,
+    "optcc": _one_straggler,
+    "nested-optcc": _nested_losses,
+}

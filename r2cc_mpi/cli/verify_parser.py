@@ -33,8 +33,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     add("--fail", action="append", default=[], metavar="NODE:RAIL", help="this rail is dead; repeatable")
     add("--slow", action="append", default=[], metavar="NODE:RAIL=F", help="this rail runs at fraction F")
     add("--re-rank", action="store_true", help="order the ring so that its weakest hop is strongest")
-    add("--pieces", metavar="K", help="pieces of stage 2 (r2cc-allreduce; default: 4)")
+    add("--pieces", metavar="K", help="pieces of stage 2 (r2cc-allreduce, default: 4), segments (optcc, 8)")
     add("--partial", metavar="Y", help="share of the partial ring, for example 1/4 (default: the lost share)")
-    add("--form", metavar="F", help="form of stage 2: chain or helper (default: chain)")
+    add(
+        "--form",
+        metavar="F",
+        help="of r2cc-allreduce: chain or helper; of optcc: simple, ordering-2, overlay, mixture",
+    )
     add("--sub-pieces", metavar="S", help="parts of a piece in the helper's broadcast (default: 1)")
     add("--json", metavar="FILE", help="also write what was found as JSON; - is standard output")

@@ -6,8 +6,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
 
+from algorithms.catalogue import OPTCC_FORMS
 from algorithms.r2cc_allreduce import FORMS
-from r2cc_mpi.cli.values import one_of, whole_number
+from r2cc_mpi.cli.values import convert, one_of, parse_share, whole_number
 from r2cc_mpi.creation import MOST_PIECES
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import Declared, Fault
@@ -15,7 +16,8 @@ from r2cc_mpi.planning import Wishes, slow_from_the_start
 from r2cc_mpi.strategy import Strategy
 
 STRATEGIES = tuple(strategy.label for strategy in Strategy)
-LATER_STRATEGIES = ("optcc", "nested-optcc")
+FORMS_OF = {Strategy.R2CC_ALLREDUCE: FORMS, Strategy.OPTCC: OPTCC_FORMS}
+HAS_PIECES = (Strategy.R2CC_ALLREDUCE, Strategy.OPTCC, Strategy.NESTED_OPTCC)
 
 
 def read_wishes(words: Namespace, rail_rate: float | None, faults: Sequence[Fault]) -> Wishes:
@@ -29,11 +31,15 @@ def read_wishes(words: Namespace, rail_rate: float | None, faults: Sequence[Faul
     Raises:
         UsageError: Naming the option.
     """
-    strategy = Strategy.parse(one_of("--strategy", words.strategy, STRATEGIES, LATER_STRATEGIES))
-    given = {"--pieces": words.pieces, "--partial": words.partial, "--form": words.form}
-    for option, value in given.items():
-        if value is not None and strategy is not Strategy.R2CC_ALLREDUCE:
-            raise UsageError(f"{option} says how to run r2cc-allreduce: give --strategy r2cc-allreduce too")
+    strategy = Strategy.parse(one_of("--strategy", words.strategy, STRATEGIES))
+    for option, value, meant_for in (
+        ("--pieces", words.pieces, HAS_PIECES),
+        ("--partial", words.partial, (Strategy.R2CC_ALLREDUCE,)),
+        ("--form", words.form, tuple(FORMS_OF)),
+    ):
+        if value is not None and strategy not in meant_for:
+            names = " or ".join(one.label for one in meant_for)
+            raise UsageError(f"{option} says how to run {names}: give that --strategy too")
     pieces = None if words.pieces is None else whole_number("--pieces", words.pieces, least=1)
     if pieces is not None and pieces > MOST_PIECES:
         raise UsageError(f"--pieces {pieces}: give at most {MOST_PIECES}")
@@ -45,18 +51,8 @@ def read_wishes(words: Namespace, rail_rate: float | None, faults: Sequence[Faul
     return Wishes(
         strategy,
         pieces,
-        None if words.partial is None else _share(words.partial),
-        one_of("--form", words.form or FORMS[0], FORMS),
+        None if words.partial is None else convert("--partial", words.partial, parse_share),
+        None if words.form is None else one_of("--form", words.form, FORMS_OF[strategy]),
         None if rail_rate is None else Fraction(rail_rate),
         slow_from_the_start(slow),
     )
-
-
-def _share(text: str) -> Fraction:
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        raise UsageError(f"--partial {text!r} is no share: write for example --partial 1/3 or 0.25")
-    return share

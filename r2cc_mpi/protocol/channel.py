@@ -135,19 +135,47 @@ class SendChannel:
 class ReceiveChannel:
     """The receiving end.
 
+    While chunks come in order an acknowledgement is due for every few of them; what is odd (a gap, a repeated
+    chunk, a question) is answered at once. The engine sees to it that none is held back for long.
+
+    Args:
+        chunks_per_ack: Chunks landed, or consumed, for which one acknowledgement is enough.
+
     Attributes:
         expected: Chunks landed so far, which is the number of the one expected.
         consumed: Chunks handed to the executor and applied.
-        ack_flags: What the next acknowledgement must say, or None when none is due.
+        ack_flags: What the next acknowledgement must say, or None when there is nothing to say.
         last: Header of the newest chunk or ping, by generation; acknowledgements go back along its route.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chunks_per_ack: int = 1) -> None:
+        self._chunks_per_ack = chunks_per_ack
+        self._told_landed = self._told_consumed = 0
+        self._is_urgent = False
         self.expected = self.consumed = 0
         self.ack_flags: Flag | None = None
         self.last: Header | None = None
         self._landing: deque[Chunk] = deque()
         self._gap_reported: tuple[int, int] | None = None
+
+    @property
+    def is_ack_due(self) -> bool:
+        """Whether an acknowledgement should be sent now."""
+        return self.ack_flags is not None and (
+            self._is_urgent
+            or self.expected >= self._told_landed + self._chunks_per_ack
+            or self.consumed >= self._told_consumed + self._chunks_per_ack
+        )
+
+    def was_acknowledged(self) -> None:
+        """Note that the sender has been told all there is."""
+        self.ack_flags, self._is_urgent = None, False
+        self._told_landed, self._told_consumed = self.expected, self.consumed
+
+    def repeat(self) -> None:
+        """Acknowledge once more, because the last acknowledgement may have been lost."""
+        if self.last is not None:
+            self.ack_flags, self._is_urgent = self.ack_flags or Flag.NONE, True
 
     def arrive(self, header: Header, buffer: Buffer) -> bool:
         """Take in a chunk.
@@ -168,6 +196,7 @@ class ReceiveChannel:
                 self._gap_reported = gap
                 flags |= Flag.GAP
         self.ack_flags = flags
+        self._is_urgent |= not landed
         return landed
 
     def _remember(self, header: Header) -> None:
@@ -180,6 +209,7 @@ class ReceiveChannel:
         """Note that the sender wants to know."""
         self._remember(header)
         self.ack_flags = (self.ack_flags or Flag.NONE) | Flag.PONG
+        self._is_urgent = True
 
     def front(self) -> Chunk | None:
         """Return the oldest landed chunk that is not consumed."""

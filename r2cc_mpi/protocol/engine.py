@@ -27,6 +27,9 @@ from r2cc_mpi.protocol.triangulation import Triangulation
 TICK_S = 0.01
 """Timers are looked at this often at most."""
 
+ACKS_PER_WINDOW = 4
+"""Acknowledgements of a busy channel for each window of chunks. Fewer would let senders wait for credit."""
+
 
 class Detection(NamedTuple):
     """When and how this rank learned that a NIC's health changed: 'event', 'probe', 'news' or 'echo'."""
@@ -85,21 +88,28 @@ class Engine:
 
     def receiver(self, source: int) -> ReceiveChannel:
         """Return the channel to this rank from a node, on this rank's home rail."""
-        return self.receivers.setdefault(source, ReceiveChannel())
+        if source not in self.receivers:
+            self.receivers[source] = ReceiveChannel(max(1, self.settings.window // ACKS_PER_WINDOW))
+        return self.receivers[source]
 
     def pump(self) -> None:
         """Send what may be sent, and the acknowledgements that are due."""
         for source, receiver in self.receivers.items():
-            if receiver.ack_flags is not None:
+            if receiver.is_ack_due:
                 self._acknowledge(source, receiver)
         for channel in self.senders.values():
             self._send_chunks(channel)
+
+    def _acknowledge_the_rest(self) -> None:
+        for source, receiver in self.receivers.items():
+            if receiver.ack_flags is not None:
+                self._acknowledge(source, receiver)
 
     def _acknowledge(self, source: int, receiver: ReceiveChannel) -> None:
         last, flags = receiver.last, receiver.ack_flags
         assert last is not None
         assert flags is not None
-        receiver.ack_flags = None
+        receiver.was_acknowledged()
         answer = Header(
             Kind.ACK,
             self.me,
@@ -211,7 +221,7 @@ class Engine:
         elif header.kind is Kind.ANSWER:
             self._triangulation.answer(header, now)
         elif header.kind is Kind.NEWS:
-            self._read_news(message.body, now)
+            self._read_news(header.origin, message.body, now)
         else:
             self._hello(message, now)
 
@@ -244,12 +254,19 @@ class Engine:
 
     # News.
 
-    def _read_news(self, body: bytes, now: float) -> None:
+    def _read_news(self, origin: Nic, body: bytes, now: float) -> None:
         learned = self.news.merge(body)
-        if learned.anything:
-            self.news.add_answer(self.rank, self.finished)
-            self._flood_news()
-            self._apply(learned.changes, now, "news")
+        if not learned.anything:
+            return
+        self.news.add_answer(self.rank, self.finished)
+        if learned.only_starts and not self.health.excluded():
+            # Every collective begins with a START. While all is well the leader's peers tell it to their
+            # nodes, and that is enough; should it get lost, a HELLO brings it.
+            if origin.node != self.me.node:
+                self.network.tell_node(Header(Kind.NEWS, self.me, self.me.rail), self.news.pack())
+            return
+        self._flood_news()
+        self._apply(learned.changes, now, "news")
 
     def _flood_news(self) -> None:
         self.network.flood(Header(Kind.NEWS, self.me, self.me.rail), self.news.pack())
@@ -270,13 +287,12 @@ class Engine:
         self.hot_repair.repair(changes, now)
         if changes:  # an acknowledgement may have been lost with the NIC
             for receiver in self.receivers.values():
-                if receiver.last is not None and receiver.ack_flags is None:
-                    receiver.ack_flags = Flag.NONE
+                receiver.repeat()
 
     def _hello(self, message: Message, now: float) -> None:
         origin = message.header.origin
         rank = origin.node * self.rails + origin.rail
-        self._read_news(message.body, now)
+        self._read_news(origin, message.body, now)
         if self.liveness.heard(rank, message.header.sequence, now):
             self.network.flood(message.header, message.body)
             if message.header.flags & Flag.ASKING:
@@ -303,6 +319,7 @@ class Engine:
                 self.liveness.forgive(pause_s)
         self._ticked_at = now
         self.pool.sweep()
+        self._acknowledge_the_rest()
         self._answer(now)
         stalled = [channel for channel in self.senders.values() if self._check_stall(channel, now)]
         if stalled or self.liveness.is_stuck(now):

@@ -107,12 +107,16 @@ class Network:
         header = answer._replace(origin=self.me, target_rail=origin.rail, route=back, length=len(body))
         self.send(Message(header, body))
 
-    def flood(self, header: Header, body: bytes) -> None:
-        """Send a control message to the node's other ranks and to the peers on this rank's live rail."""
-        health = self._news.health
-        for rail in range(health.rails):
+    def tell_node(self, header: Header, body: bytes) -> None:
+        """Send a control message to the node's other ranks."""
+        for rail in range(self._news.health.rails):
             if rail != self.me.rail:
                 self._wire.hand_over(rail, Message(header._replace(target_rail=rail, length=len(body)), body))
+
+    def flood(self, header: Header, body: bytes) -> None:
+        """Send a control message to the node's other ranks and to the peers on this rank's live rail."""
+        self.tell_node(header, body)
+        health = self._news.health
         if not health.is_up(self.me):
             return
         for node in range(health.nodes):

@@ -85,10 +85,17 @@ MAX_ERROR_TEXT = 1024
 
 
 class Learned(NamedTuple):
-    """What a merge taught: whether anything at all, and the health changes among it."""
+    """What a merge taught.
+
+    Attributes:
+        anything: Whether anything at all was new.
+        changes: The health changes among it.
+        only_starts: Whether nothing but STARTs was new.
+    """
 
     anything: bool
     changes: list[Change]
+    only_starts: bool = False
 
 
 class News:
@@ -203,10 +210,11 @@ class News:
         offset += slots
         starts = packed[offset]
         offset += 1
+        new_start = False
         for _ in range(starts):
             number, *signature = _ENTRY.unpack_from(packed, offset)
             versions = vector.unpack_from(packed, offset + _ENTRY.size)
-            new |= self.add_start(Start(number, Signature(*signature), versions))
+            new_start |= self.add_start(Start(number, Signature(*signature), versions))
             offset += _ENTRY.size + vector.size
         kind, length = _ERROR.unpack_from(packed, offset)
         if kind:
@@ -215,4 +223,4 @@ class News:
         offset += _ERROR.size + length
         if self.roll_call.merge(packed[offset : offset + RollCall.packed_bytes(slots)]):
             new, self._packed = True, None
-        return Learned(new, changes)
+        return Learned(new or new_start, changes, only_starts=new_start and not new)

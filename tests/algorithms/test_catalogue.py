@@ -18,7 +18,7 @@ def rates(nodes, rails, *dead):
 @pytest.mark.parametrize("name", set(ALGORITHMS) - {"ring"})
 def test_every_algorithm_serves_a_node_without_a_rail(name):
     """All but the fail-stop baseline map a correct schedule around one dead NIC."""
-    case = Case(rates(4, 3, (2, 1)))
+    case = Case(rates(4, 3, (2, 1)), rings=[((0, 1, 3), Fraction(1))])
     assert case.dead() == [Nic(2, 1)]
     stripes = ALGORITHMS[name](case)
     verify.check(stripes.schedule)

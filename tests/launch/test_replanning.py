@@ -23,8 +23,14 @@ THREE = Layout(3, 3)
             "r2cc-allreduce",
             {"pieces": 3, "form": "helper"},
         ),
+        (["--strategy", "optcc", "--pieces", "2", "--form", "simple"], "optcc", {"pieces": 2}),
+        (
+            ["--strategy", "optcc", "--pieces", "4", "--form", "overlay"],
+            "optcc",
+            {"pieces": 4, "form": "overlay"},
+        ),
     ],
-    ids=["balance", "chain", "helper"],
+    ids=["balance", "chain", "helper", "optcc", "overlay"],
 )
 def test_repair_then_plan(words, algorithm, options):
     """HotRepair saves the collective that is hit; the next ones carry to the byte what the new plan says."""
@@ -63,5 +69,5 @@ def test_auto_leaves_hot_repair_behind():
     ended = run("--nodes", "3", "--rails", "3", *SIZE, "-n", "3", "--fail", "1:1@iter=2,30%")
     check_passed(ended, iterations=3)
     assert [one["strategy"] for one in ended.iterations[:2]] == ["ring", "hot-repair"]
-    assert ended.iterations[2]["strategy"] in {"balance", "r2cc-allreduce"}
+    assert ended.iterations[2]["strategy"] in {"balance", "r2cc-allreduce", "optcc"}
     assert ended.iterations[2]["predicted_s"] < 1.6 * ended.iterations[0]["predicted_s"]

@@ -23,7 +23,7 @@ def news_is_not_flooded(patch: pytest.MonkeyPatch):
 def news_is_not_passed_on(patch: pytest.MonkeyPatch):
     """Ranks keep to themselves what others tell them."""
 
-    def read(self, body, now):
+    def read(self, origin, body, now):
         self._apply(self.news.merge(body).changes, now, "news")
 
     patch.setattr(Engine, "_read_news", read)

@@ -76,6 +76,29 @@ def test_start_is_flooded_and_known(engine, wire):
     assert len(wire.headers(Kind.NEWS)) == 3
 
 
+def test_start_takes_the_short_way_while_all_is_well(engine, wire):
+    """A START that came over the rail is told to the node alone; one from the node to nobody."""
+    body = news_with(add_start=[Start(1, SIGNATURE, (0,) * 6)])
+    engine.arrived_by_rail(1, Message(Header(Kind.NEWS, PEER, 0), body), 1.0)
+    assert engine.start_of(1) is not None
+    assert [rail for rail, _ in wire.handed] == [1]
+    assert len(wire.all_headers()) == 1
+    wire.clear()
+    body = news_with(add_start=[Start(2, SIGNATURE, (0,) * 6)])
+    engine.arrived_locally(Message(Header(Kind.NEWS, Nic(0, 1), 0), body), 2.0)
+    assert engine.start_of(2) is not None
+    assert wire.all_headers() == []
+
+
+def test_start_is_flooded_where_a_nic_is_down(engine, wire):
+    """The short way may be cut, so everybody passes a START on."""
+    engine.declare_down([Nic(2, 1)], 0.0)
+    wire.clear()
+    body = news_with(add_health=[[0, 0, 0, 0, 0, 1]], add_start=[Start(1, SIGNATURE, (0, 0, 0, 0, 0, 1))])
+    engine.arrived_locally(Message(Header(Kind.NEWS, Nic(0, 1), 0), body), 1.0)
+    assert len(wire.headers(Kind.NEWS)) == 3
+
+
 def test_enter_admits_what_came_back(engine):
     """A NIC that came back carries its channels again from the START on that agrees on it."""
     capture(engine)

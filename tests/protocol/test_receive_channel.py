@@ -151,3 +151,31 @@ def test_late_chunk_does_not_hide_a_gap_report():
     channel.last = newest._replace(generation=65535)
     channel.arrive(wrapped, buffer())
     assert channel.last == wrapped
+
+
+def test_one_acknowledgement_serves_several_chunks():
+    """In-order chunks wait for company; what has been told needs no second acknowledgement."""
+    channel = ReceiveChannel(chunks_per_ack=2)
+    channel.arrive(data(0), buffer())
+    assert not channel.is_ack_due
+    channel.arrive(data(1), buffer())
+    assert channel.is_ack_due
+    channel.was_acknowledged()
+    assert not channel.is_ack_due
+    channel.consume()
+    assert not channel.is_ack_due
+    channel.consume()
+    assert channel.is_ack_due
+
+
+def test_what_is_odd_is_answered_at_once():
+    """A repeated chunk, a gap, a question and a repair do not wait."""
+    for odd in (lambda c: c.arrive(data(0), buffer()), lambda c: c.arrive(data(5), buffer())):
+        channel = ReceiveChannel(chunks_per_ack=4)
+        channel.arrive(data(0), buffer())
+        channel.was_acknowledged()
+        odd(channel)
+        assert channel.is_ack_due
+    channel.was_acknowledged()
+    channel.repeat()
+    assert channel.is_ack_due

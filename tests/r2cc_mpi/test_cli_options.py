@@ -175,12 +175,14 @@ def test_ranks_of_one_host_need_a_division():
         ("broadcast", "COLLECTIVE 'broadcast' is unknown: it has allreduce"),
         ("--backend verbs", "--backend 'verbs' is not available in this version: it has auto, virtual"),
         ("--backend x", "--backend 'x' is unknown: it has auto, virtual"),
+        ("--form helper", "--form says how to run r2cc-allreduce or optcc: give that --strategy too"),
         (
-            "--strategy optcc",
-            (
-                "--strategy 'optcc' is not available in this version: "
-                "it has auto, ring, hot-repair, balance, r2cc-allreduce"
-            ),
+            "--strategy optcc --form chain",
+            "--form 'chain' is unknown: it has simple, ordering-2, overlay, mixture",
+        ),
+        (
+            "--strategy optcc --partial 1/3",
+            "--partial says how to run r2cc-allreduce: give that --strategy too",
         ),
         ("-o mulsum", "-o 'mulsum' is not available in this version: it has sum, prod, min, max, avg"),
         ("-d all", f"-d 'all' is not available in this version: it has {TYPES}"),

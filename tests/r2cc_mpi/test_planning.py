@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import verify
-from algorithms.catalogue import ALGORITHMS, Case
+from algorithms.catalogue import ALGORITHMS, OPTCC_FORMS, Case
 from algorithms.nic import Nic
 from analysis import planner
 from analysis.rail_rates import RailRates
@@ -38,7 +38,7 @@ def test_ring_and_hot_repair_keep_the_healthy_plan():
         assert choose(3, 3, wishes(name), (Nic(1, 1),), LARGE).stripes.routes == healthy.routes
 
 
-@pytest.mark.parametrize("name", ["balance", "r2cc-allreduce"])
+@pytest.mark.parametrize("name", ["balance", "r2cc-allreduce", "optcc"])
 def test_plans_avoid_what_is_down(name):
     """The stripes of the others are those of the catalogue, proved right, and use no dead NIC."""
     down = (Nic(1, 0), Nic(1, 2))
@@ -47,7 +47,7 @@ def test_plans_avoid_what_is_down(name):
     verify.check(chosen.stripes.schedule)
     verify.check_stripes(chosen.stripes, down)
     rates = RailRates.of(4, 3, dead=down).rates
-    assert len(chosen.stripes) == len(ALGORITHMS[name](Case(rates, pieces=3)))
+    assert len(chosen.stripes) == len(ALGORITHMS[name](Case(rates, pieces=3, form=chosen.form)))
 
 
 def test_auto_is_the_planner():
@@ -55,11 +55,11 @@ def test_auto_is_the_planner():
     down = (Nic(1, 1),)
     large = choose(3, 3, wishes(), down, LARGE)
     small = choose(3, 3, wishes(), down, 1 << 10)
-    assert large.strategy is Strategy.R2CC_ALLREDUCE
+    assert large.strategy is Strategy.OPTCC
     assert small.strategy is Strategy.BALANCE
     unit_s = LARGE / (3 * RATE)
     expected = planner.plan(RailRates.of(3, 3, dead=down), alpha=wishes().alpha_s / unit_s).chosen
-    assert (large.pieces, large.partial) == (expected.pieces, expected.partial)
+    assert (large.pieces, large.form) == (expected.pieces, expected.form)
 
 
 def test_two_degraded_nodes_are_balanced_and_re_ranked():
@@ -89,6 +89,33 @@ def test_cut_off_nodes_are_left_to_the_protocol():
     """Where no plan can work the ring is tried: the protocol finds out who is cut off, and says so."""
     down = (Nic(0, 0), Nic(0, 1))
     assert choose(2, 2, wishes("balance"), down, LARGE).strategy is Strategy.HOT_REPAIR
+
+
+@pytest.mark.parametrize("form", OPTCC_FORMS)
+def test_forms_of_optcc(form):
+    """Each form of OptCC that is asked for is the one that runs, proved right, off the dead NIC."""
+    down = (Nic(3, 1),)
+    chosen = choose(4, 4, wishes("optcc", form=form, pieces=4), down, LARGE)
+    assert (chosen.strategy, chosen.form, chosen.pieces) == (Strategy.OPTCC, form, 4)
+    verify.check(chosen.stripes.schedule)
+    verify.check_stripes(chosen.stripes, down)
+
+
+def test_nested_losses_run_nested_optcc():
+    """Two nodes whose losses nest: nested OptCC runs; where they do not nest, Balance does."""
+    nested = (Nic(0, 0), Nic(1, 0), Nic(1, 1))
+    for name in ("optcc", "nested-optcc"):
+        chosen = choose(4, 4, wishes(name), nested, LARGE)
+        assert chosen.strategy is Strategy.NESTED_OPTCC
+        verify.check(chosen.stripes.schedule)
+        verify.check_stripes(chosen.stripes, nested)
+        assert choose(4, 4, wishes(name), (Nic(0, 0), Nic(1, 1)), LARGE).strategy is Strategy.BALANCE
+
+
+def test_one_straggler_is_plain_optcc():
+    """Nested OptCC with one degraded node is OptCC; two nodes are balanced."""
+    assert choose(3, 3, wishes("nested-optcc"), (Nic(0, 0),), LARGE).strategy is Strategy.OPTCC
+    assert choose(2, 3, wishes("optcc"), (Nic(0, 0),), LARGE).strategy is Strategy.BALANCE
 
 
 def test_equal_questions_have_one_answer():

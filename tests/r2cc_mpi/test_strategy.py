@@ -7,7 +7,9 @@ from r2cc_mpi.errors import UsageError
 from r2cc_mpi.strategy import DTYPES, Strategy, dtype_code
 
 
-@pytest.mark.parametrize("name", ["auto", "ring", "hot-repair", "balance", "r2cc-allreduce"])
+@pytest.mark.parametrize(
+    "name", ["auto", "ring", "hot-repair", "balance", "r2cc-allreduce", "optcc", "nested-optcc"]
+)
 def test_names_are_those_of_the_command_line(name):
     """A strategy is read from its name and gives it back."""
     assert Strategy.parse(name).label == name

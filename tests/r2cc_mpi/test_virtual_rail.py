@@ -16,10 +16,20 @@ def pair():
 
 
 def test_unpaced_rail_passes_at_once():
-    """Without a rate a chunk leaves and arrives at the very time it is given."""
+    """Without a rate a chunk leaves and arrives at the very time it is given, without another look."""
     source, target = make_pair(None)
     source.send(1, chunk(10**9), 5.0)
+    assert source.next_due() is None
+    assert numbers(target.poll(5.0)) == [0]
+
+
+def test_unpaced_rail_that_is_to_fail_waits_for_a_look():
+    """A fault may strike whenever a chunk leaves, which must not happen in the middle of sending it."""
+    source, target = make_pair(None)
+    source.on_sent = lambda _now: None
+    source.send(1, chunk(10**9), 5.0)
     assert source.next_due() == 5
+    assert target.poll(5.0) == []
     assert source.poll(5.0) == []
     assert numbers(target.poll(5.0)) == [0]
 
