@@ -12,8 +12,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 from algorithms.re_ranking import common_capacity, re_rank
-from analysis import approximation_gap, cost_model, lower_bound, recursive, with_alpha
+from analysis import approximation_gap, cost_model, lower_bound, rail_bound, recursive, with_alpha
 from analysis.rail_rates import RailRates
+
+PATTERNS = 4
+"""Patterns that OptCC's overlay and mixture lay over each other; segments should come in as many."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,13 @@ def recursive_r2cc(rates: RailRates, alpha: Fraction) -> list[Candidate]:
         return []
     if not is_nested(rates):
         return [Candidate("recursive-r2cc", "", None, "needs live rails that nest from node to node")]
-    time = recursive.time(bandwidths, recursive.rule_shares(bandwidths))
+    bound = rail_bound.optimum(rates).time
+    if bound is None:
+        return [Candidate("recursive-r2cc", "", None, "live rails do not connect all nodes")]
+    time = max(bound, recursive.time(bandwidths, recursive.rule_shares(bandwidths)))
     # One message a step of the widest ring, and one for each hop of the chain.
     messages = 3 * rates.nodes - 2
-    note = "finely pipelined, levels by the rule; a node-level model"
+    note = "finely pipelined, levels by the rule; rails as if they were one"
     return [Candidate("recursive-r2cc", "", time + messages * alpha, note)]
 
 
@@ -148,6 +154,9 @@ def optcc(rates: RailRates, alpha: Fraction) -> list[Candidate]:
             return with_alpha.optcc(p, lost, alpha, segments, form)
 
         segments, time = with_alpha.best_pieces(cost)
+        if form != "simple":  # four patterns take turns
+            segments = PATTERNS * max(1, round(Fraction(segments, PATTERNS)))
+            time = cost(segments)
         candidates.append(Candidate("optcc", form, time, pieces=segments))
     return candidates
 
@@ -159,13 +168,15 @@ def nested_optcc(rates: RailRates, alpha: Fraction) -> list[Candidate]:
         return []
     if not is_nested(rates) or rates.nodes < 3:
         return [Candidate("nested-optcc", "", None, "needs live rails that nest from node to node")]
-    bound = lower_bound.allreduce(bandwidths)
+    bound = rail_bound.optimum(rates).time
+    if bound is None:
+        return [Candidate("nested-optcc", "", None, "live rails do not connect all nodes")]
 
     def cost(segments: int) -> Fraction:
         return (segments + 3) * (bound / segments + (2 * rates.nodes - 3) * alpha)
 
     segments, time = with_alpha.best_pieces(cost)
-    return [Candidate("nested-optcc", "", time, "a node-level model", pieces=segments)]
+    return [Candidate("nested-optcc", "", time, "as if it reached T*", pieces=segments)]
 
 
 SCHEMES: tuple[Callable[[RailRates, Fraction], list[Candidate]], ...] = (

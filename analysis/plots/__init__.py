@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from analysis.plots import bound, figure6, figure7, figure17, k_sweep, table4, training
+from analysis.plots import (
+    bound,
+    failures,
+    figure6,
+    figure7,
+    figure17,
+    headline,
+    k_sweep,
+    table4,
+    training,
+)
 from analysis.reports.report import Report
 
 if TYPE_CHECKING:
@@ -18,9 +28,11 @@ if TYPE_CHECKING:
 PICTURES: Mapping[str, Callable[[Report], Figure]] = MappingProxyType(
     {
         "bound": bound.draw,
+        "failures": failures.draw,
         "figure6": figure6.draw,
         "figure7": figure7.draw,
         "figure17": figure17.draw,
+        "headline": headline.draw,
         "k-sweep": k_sweep.draw,
         "table4": table4.draw,
         "training": training.draw,

@@ -10,8 +10,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from algorithms.transfer import ScheduleError
+from analysis import simulated
 from analysis.errors import ModelError
 from analysis.plots import PICTURES, style
 from analysis.rail_rates import RailRates
@@ -19,9 +21,11 @@ from analysis.reports import (
     bound,
     bound_bandwidths,
     bound_rails,
+    failures,
     figure6,
     figure7,
     figure17,
+    headline,
     k_sweep,
     machine,
     table1,
@@ -33,6 +37,8 @@ from analysis.reports.degraded import Degraded
 from analysis.reports.report import Report
 from r2cc_mpi.cli.analyze_options import AnalyzeOptions, read_options
 from r2cc_mpi.errors import MachineError, UsageError, WrongResultError
+
+_T = TypeVar("_T")
 
 
 def run(words: Namespace) -> int:
@@ -89,6 +95,32 @@ def _training(options: AnalyzeOptions) -> Report:
     return training.build(case, training.EXPOSED if options.exposed is None else options.exposed)
 
 
+def _headline(options: AnalyzeOptions) -> Report:
+    return headline.build(
+        _or(options.sizes, headline.SIZES),
+        _or(options.alpha_s, headline.ALPHA_S),
+        _or(options.rail_bytes_per_s, headline.RAIL_BYTES_PER_S),
+        most=_or(options.messages, simulated.MOST_MESSAGES),
+    )
+
+
+def _failures(options: AnalyzeOptions) -> Report:
+    clusters = tuple(
+        (_or(options.nodes, nodes), _or(options.rails, rails)) for nodes, rails in failures.CLUSTERS
+    )
+    return failures.build(
+        tuple(dict.fromkeys(clusters)),
+        _or(options.dead_counts, failures.DEAD),
+        _or(options.exposed, training.EXPOSED),
+        samples=_or(options.samples, failures.SAMPLES),
+        seed=_or(options.seed, failures.SEED),
+    )
+
+
+def _or(given: _T | None, usual: _T) -> _T:
+    return usual if given is None else given
+
+
 def _degraded(options: AnalyzeOptions, usual: Degraded) -> Degraded:
     """Say which node lost what: the usual case, but for what the user gave."""
     nodes = usual.nodes if options.nodes is None else options.nodes
@@ -116,6 +148,8 @@ _BUILDERS: Mapping[str, Callable[[AnalyzeOptions], Report]] = {
     "k-sweep": lambda options: k_sweep.build(_degraded(options, k_sweep.AS_MEASURED)),
     "bound": _bound,
     "training": _training,
+    "headline": _headline,
+    "failures": _failures,
 }
 
 

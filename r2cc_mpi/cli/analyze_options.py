@@ -10,8 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from algorithms.nic import Nic
-from r2cc_mpi.cli.analyze_parser import ABOUT, LATER
+from r2cc_mpi.cli.analyze_parser import ABOUT
+from r2cc_mpi.cli.analyze_values import counts, lost_share, numbers, shares, sizes
 from r2cc_mpi.cli.fault_checks import check_faults
+from r2cc_mpi.cli.units import parse_duration, parse_rate
 from r2cc_mpi.cli.values import convert, whole_number
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import Fault, FaultKind, parse_fault
@@ -26,18 +28,23 @@ CASE_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "k-sweep": ("--nodes", "--rails", "--lost", "--fail"),
     "bound": ("--nodes", "--rails", "--fail", "--slow", "--bandwidths"),
     "training": ("--nodes", "--rails", "--lost", "--exposed"),
+    "headline": ("--sizes", "--alpha", "--rail-rate", "--messages"),
+    "failures": ("--nodes", "--rails", "--dead", "--exposed", "--samples", "--seed"),
 }
 """Options that say what to compute, for each report."""
 
-PICTURES = ("figure6", "figure7", "figure17", "table4", "k-sweep", "bound", "training")
+PICTURES = (
+    *("figure6", "figure7", "figure17", "table4", "k-sweep", "bound", "training"),
+    *("headline", "failures"),
+)
 PICTURE_TYPES = (".png", ".svg")
 
 MOST_NODES = 4096
 MOST_RAILS = 64
 MOST_NICS = 4096
+MOST_SAMPLES = 1_000_000
+MOST_MESSAGES = 2_000_000
 """Larger cases take longer than anybody waits at a prompt."""
-
-_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?|\d{1,9}/\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,13 @@ class AnalyzeOptions:
         slow: NICs that are slowed down, with the fraction of their rate that is left.
         bandwidths: Of each node, in units of B, or None if not given.
         exposed: Shares of an iteration, or None if not given.
+        sizes: Bytes of data, or None if not given.
+        alpha_s: Cost of a message in seconds, or None if not given.
+        rail_bytes_per_s: Rate of a rail, or None if not given.
+        messages: Messages up to which a case is simulated, or None if not given.
+        dead_counts: Numbers of random dead rails, or None if not given.
+        samples: Placements to draw for each of them, or None if not given.
+        seed: Of the draws, or None if not given.
         json: File for JSON, `-` for standard output, or None.
         csv: File for CSV, `-` for standard output, or None.
         plot: File for the picture, or None.
@@ -66,6 +80,13 @@ class AnalyzeOptions:
     slow: Mapping[Nic, Fraction]
     bandwidths: tuple[Fraction, ...] | None
     exposed: tuple[Fraction, ...] | None
+    sizes: tuple[int, ...] | None
+    alpha_s: Fraction | None
+    rail_bytes_per_s: Fraction | None
+    messages: int | None
+    dead_counts: tuple[int, ...] | None
+    samples: int | None
+    seed: int | None
     json: str | None
     csv: str | None
     plot: Path | None
@@ -92,11 +113,22 @@ def read_options(words: Namespace) -> AnalyzeOptions:
         what=what,
         nodes=nodes,
         rails=rails,
-        lost=None if words.lost is None else convert("--lost", words.lost, _lost),
+        lost=None if words.lost is None else convert("--lost", words.lost, lost_share),
         dead=tuple(fault.nic for fault in faults if fault.kind is FaultKind.FAIL),
         slow={fault.nic: fault.factor for fault in faults if fault.factor is not None},
-        bandwidths=None if words.bandwidths is None else _numbers("--bandwidths", words.bandwidths),
-        exposed=None if words.exposed is None else _shares("--exposed", words.exposed),
+        bandwidths=None
+        if words.bandwidths is None
+        else numbers("--bandwidths", words.bandwidths, most=MOST_NODES),
+        exposed=None if words.exposed is None else shares("--exposed", words.exposed),
+        sizes=None if words.sizes is None else sizes("--sizes", words.sizes),
+        alpha_s=None if words.alpha is None else convert("--alpha", words.alpha, parse_duration),
+        rail_bytes_per_s=(
+            None if words.rail_rate is None else Fraction(convert("--rail-rate", words.rail_rate, parse_rate))
+        ),
+        messages=_count("--messages", words.messages, least=0, most=MOST_MESSAGES),
+        dead_counts=None if words.dead is None else counts("--dead", words.dead),
+        samples=_count("--samples", words.samples, least=1, most=MOST_SAMPLES),
+        seed=None if words.seed is None else whole_number("--seed", words.seed),
         json=_output("--json", words.json),
         csv=_output("--csv", words.csv),
         plot=_picture(what, words.plot),
@@ -106,8 +138,7 @@ def read_options(words: Namespace) -> AnalyzeOptions:
 def _what(text: str) -> str:
     if text in ABOUT:
         return text
-    problem = "needs the simulator, which this version does not have yet" if text in LATER else "is unknown"
-    raise UsageError(f"WHAT {text!r} {problem}: there are {', '.join(ABOUT)}")
+    raise UsageError(f"WHAT {text!r} is unknown: there are {', '.join(ABOUT)}")
 
 
 def _count(option: str, text: str | None, *, least: int, most: int) -> int | None:
@@ -120,7 +151,7 @@ def _count(option: str, text: str | None, *, least: int, most: int) -> int | Non
 
 
 def _check_applicable(what: str, words: Namespace) -> None:
-    given = {option for option in _all_case_options() if getattr(words, option[2:])}
+    given = {option for option in _all_case_options() if getattr(words, option[2:].replace("-", "_"))}
     takes = CASE_OPTIONS[what]
     for option in sorted(given - set(takes)):
         instead = f"it takes {', '.join(takes)}" if takes else "it has only --json, --csv and --plot"
@@ -163,37 +194,6 @@ def _faults(words: Namespace, nodes: int | None, rails: int | None) -> tuple[Fau
     if nodes is not None and rails is not None:
         check_faults(faults, Layout(nodes, rails), iterations=1, sizes=1)
     return tuple(faults)
-
-
-def _number(text: str) -> Fraction:
-    """Read `3/4`, `0.75` or `1`; the caller puts the option's name before the error."""
-    if _NUMBER.fullmatch(text.strip()) is None or re.search(r"/0+$", text.strip()):
-        raise UsageError(f"{text!r} is no number: write for example 1, 0.75 or 3/4")
-    return Fraction(text.strip())
-
-
-def _lost(text: str) -> Fraction:
-    lost = _number(text)
-    if not 0 < lost < 1:
-        raise UsageError(
-            f"{text!r} is no share that a degraded node can have lost: give more than 0, less than 1"
-        )
-    return lost
-
-
-def _numbers(option: str, text: str) -> tuple[Fraction, ...]:
-    numbers = tuple(convert(option, one, _number) for one in text.split(","))
-    if len(numbers) > MOST_NODES:
-        raise UsageError(f"{option} lists {len(numbers)} numbers: analyze takes up to {MOST_NODES}")
-    return numbers
-
-
-def _shares(option: str, text: str) -> tuple[Fraction, ...]:
-    shares = _numbers(option, text)
-    for share in shares:
-        if not 0 <= share <= 1:
-            raise UsageError(f"{option} {share} is no share of an iteration: give numbers from 0 to 1")
-    return shares
 
 
 def _output(option: str, target: str | None) -> str | None:

@@ -13,14 +13,26 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.errors import ModelError
 from analysis.plots import PICTURES, style
-from analysis.reports import bound, figure6, figure7, figure17, k_sweep, table4, training
+from analysis.reports import (
+    bound,
+    failures,
+    figure6,
+    figure7,
+    figure17,
+    headline,
+    k_sweep,
+    table4,
+    training,
+)
 from analysis.reports.degraded import Degraded
 
 REPORTS = {
     "bound": bound.build(),
+    "failures": failures.build(samples=50),
     "figure6": figure6.build(),
     "figure7": figure7.build(),
     "figure17": figure17.build(),
+    "headline": headline.build(participants=(8, 16, 32, 64, 128), most=4000),
     "k-sweep": k_sweep.build(),
     "table4": table4.build(),
     "training": training.build(),
@@ -30,6 +42,8 @@ OTHERS = {
     "figure6 of two nodes": figure6.build(2, Fraction(1, 2)),
     "figure7 of two nodes": figure7.build(2, 3),
     "figure7 of many rails": figure7.build(64, 64),
+    "failures of a small cluster": failures.build([(2, 2)], [1, 2, 3], samples=20),
+    "headline without alpha": headline.build(sizes=(), participants=(8, 64)),
     "k-sweep elsewhere": k_sweep.build(Degraded(4, 8, (0,))),
     "table4 elsewhere": table4.build(Degraded(4, 8, (0, 1))),
     "training of many nodes": training.build(Degraded(64, 8, (0,))),

@@ -42,6 +42,11 @@ CASES = [
     "bound --nodes 3 --rails 2 --slow 1:1=1/3",
     "training",
     "training --nodes 8 --rails 4 --lost 1/4 --exposed 0.05,1/3",
+    "headline --sizes 16G --messages 3000",
+    "headline --alpha 0",
+    "headline --sizes 1G,4G --alpha 2us --rail-rate 50Gbit/s --messages 0",
+    "failures --samples 30",
+    "failures --nodes 2 --rails 2 --dead 1,2 --samples 30 --seed 7 --exposed 0,1/2",
 ]
 
 
@@ -108,6 +113,15 @@ def test_options_reach_the_report(capsys):
     assert "one of 8 nodes having lost f of 4 rails" in capsys.readouterr().out
     assert analyse("bound --nodes 3 --rails 2 --slow 1:1=1/3 --json -") == 0
     assert json.loads(capsys.readouterr().out)["analyze"]["facts"]["degraded"] == "1:1 at 1/3"
+    assert analyse("failures --nodes 3 --rails 2 --dead 2 --samples 99 --seed 5 --json -") == 0
+    report = json.loads(capsys.readouterr().out)["analyze"]
+    assert report["facts"]["seed"] == 5
+    assert {(row["nodes"], row["dead_rails"], row["samples"]) for row in report["rows"]} == {(3, 2, 15)}
+    assert analyse("headline --sizes 2G --alpha 3us --rail-rate 100Gbit/s --messages 0 --json -") == 0
+    report = json.loads(capsys.readouterr().out)["analyze"]
+    assert (report["facts"]["alpha_us"], report["facts"]["node_rate_gbit_per_s"]) == (3, 800)
+    assert {row["size_gib"] for row in report["rows"]} == {None, 2}
+    assert {row["r2cc_by"] for row in report["rows"]} == {"formula"}
     assert analyse("table4 --lost 1/3 --json -") == 0
     assert "measured" in json.loads(capsys.readouterr().out)["analyze"]["rows"][0]
 
@@ -124,8 +138,20 @@ def test_pictures_are_made(what, ending, tmp_path, capsys):
 MISTAKES = [
     ("", "required: WHAT"),
     ("nonsense", "WHAT 'nonsense' is unknown: there are table1, figure6"),
-    ("headline", "WHAT 'headline' needs the simulator"),
-    ("failures", "WHAT 'failures' needs the simulator"),
+    ("headline --nodes 8", "--nodes means nothing to headline"),
+    ("headline --sizes 1Q", "--sizes '1Q' is not a size"),
+    ("headline --sizes 1G,0", "give at least one byte"),
+    (f"headline --sizes {','.join(['1G'] * 17)}", "lists 17 numbers"),
+    ("headline --alpha soon", "--alpha 'soon' is not a time"),
+    ("headline --rail-rate 0MB/s", "--rail-rate '0MB/s' is a rate of zero"),
+    ("headline --messages 3000000", "analyze takes up to 2000000"),
+    ("training --rail-rate 1MB/s", "--rail-rate means nothing to training"),
+    ("failures --dead 0", "--dead '0' is not a whole number from 1 on"),
+    ("failures --dead 1,x", "--dead 'x'"),
+    ("failures --samples 0", "--samples '0' is not a whole number from 1 on"),
+    ("failures --seed -1", "--seed"),
+    ("failures --nodes 2 --rails 2 --dead 5", "5 dead rails: 2 nodes of 2 have only 4"),
+    ("failures --sizes 1G", "it takes --nodes, --rails, --dead"),
     ("table1 --nodes 4", "--nodes means nothing to table1"),
     ("figure17 --lost 1/4", "--lost means nothing to figure17"),
     ("figure7 --fail 1:1", "it takes --nodes, --rails"),
