@@ -39,7 +39,7 @@ class Wishes:
         strategy: Which strategy.
         pieces: K, pieces of R2CC-AllReduce's second stage or OptCC's segments; None: the planner's best.
         partial: Y, the share of R2CC-AllReduce's partial ring; None: the paper's Y = X.
-        form: Of R2CC-AllReduce or OptCC; None: the chain, or whichever of OptCC's the models prefer.
+        form: Of R2CC-AllReduce or OptCC; None: the chain, or ordering 1 alone.
         rail_bytes_per_s: Rate of a healthy rail; None: not known.
         slow: NICs that run at a fraction of that rate from the start.
         alpha_s: Cost of one message in seconds.
@@ -141,11 +141,10 @@ def _asked_for(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:
 
 
 def _optcc(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:
-    found = [one for one in candidates.optcc(rates, alpha) if one.time is not None]
-    fastest = min(found, key=lambda one: one.time or 0)
-    form = wishes.form or fastest.form
+    found = {one.form: one for one in candidates.optcc(rates, alpha)}
+    form = wishes.form or "simple"
     # Ordering 2 alone has no model of its own; it takes about as long as ordering 1.
-    like = next((one for one in found if one.form == form), fastest)
+    like = found.get(form, found["simple"])
     return Candidate("optcc", form, None, pieces=wishes.pieces or like.pieces)
 
 

@@ -150,6 +150,8 @@ def _partial(one: Candidate) -> str:
 
 def _status(one: Candidate) -> str:
     status = "yes" if one.scheme in planner.BUILT else "prediction"
+    if one.name in planner.AVOIDED:
+        status = "if asked for"
     order = "" if one.order is None else f"; order {_shorten(one.order)}"
     return status + order + (f"; {one.note}" if one.note else "")
 

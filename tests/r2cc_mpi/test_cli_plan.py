@@ -25,7 +25,7 @@ def test_plan_is_printed(capsys):
     assert lines["hot-repair"][3:] == ["2667", "2.000", "+77.8%", "yes"]
     assert lines["balance"][3:] == ["2000", "1.500", "+33.3%", "yes"]
     assert lines["ring"][3:] == ["-", "stops", "at", "a", "dead", "rail", "(node", "1", "rail", "1)"]
-    assert text.splitlines()[-1].startswith("# chosen: optcc (overlay): ")
+    assert text.splitlines()[-1].startswith("# chosen: optcc (simple): ")
 
 
 def test_json_holds_the_same_plan(capsys):
