@@ -262,7 +262,8 @@ class Executor:
             ):
                 return False
             memory.fence()
-            memory.finished[self._me.rail] = self._engine.finished = number
+            memory.finished[self._me.rail] = number
+            self._engine.leave(number)
             self.network_ended_at = now
             progress = True
         if all(finished >= number for finished in memory.finished):

@@ -172,6 +172,10 @@ class ReceiveChannel:
         self.ack_flags, self._is_urgent = None, False
         self._told_landed, self._told_consumed = self.expected, self.consumed
 
+    def hurry(self) -> None:
+        """Do not wait for company any longer: nothing more is coming for a while."""
+        self._is_urgent |= self.ack_flags is not None
+
     def repeat(self) -> None:
         """Acknowledge once more, because the last acknowledgement may have been lost."""
         if self.last is not None:

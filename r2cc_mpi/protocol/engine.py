@@ -54,7 +54,7 @@ class Engine:
         news: All facts this rank knows, with the health table.
         pool: Buffers for captured chunks, also for chunks that arrive.
         detections: Health changes in the order they were learned.
-        finished: The last collective that this rank has done its part of; the executor keeps it.
+        finished: The last collective that this rank has done its part of.
     """
 
     def __init__(self, me: Nic, nodes: int, rails: int, wire: Wire, settings: Settings) -> None:
@@ -166,6 +166,12 @@ class Engine:
         if self.health.admit(start.versions):
             for channel in self.senders.values():
                 self.hot_repair.prefer(channel)
+
+    def leave(self, number: int) -> None:
+        """Note that this rank has done its part of a collective; its senders should hear of it at once."""
+        self.finished = number
+        for receiver in self.receivers.values():
+            receiver.hurry()
 
     def give_up(self, kind: ErrorKind, text: str) -> None:
         """Tell everyone that the job cannot go on."""

@@ -179,3 +179,13 @@ def test_what_is_odd_is_answered_at_once():
     channel.was_acknowledged()
     channel.repeat()
     assert channel.is_ack_due
+
+
+def test_hurry_ends_the_wait_for_company():
+    """At the end of a collective a single chunk is acknowledged; where nothing came nothing is said."""
+    channel = ReceiveChannel(chunks_per_ack=4)
+    channel.hurry()
+    channel.arrive(data(0), buffer())
+    assert not channel.is_ack_due
+    channel.hurry()
+    assert channel.is_ack_due
