@@ -14,7 +14,7 @@ from r2cc_mpi.cli.analyze_parser import ABOUT
 from r2cc_mpi.cli.analyze_values import counts, lost_share, numbers, shares, sizes
 from r2cc_mpi.cli.fault_checks import check_faults
 from r2cc_mpi.cli.units import parse_duration, parse_rate
-from r2cc_mpi.cli.values import convert, whole_number
+from r2cc_mpi.cli.values import convert, output_file, whole_number
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import Fault, FaultKind, parse_fault
 from r2cc_mpi.layout import Layout
@@ -129,8 +129,8 @@ def read_options(words: Namespace) -> AnalyzeOptions:
         dead_counts=None if words.dead is None else counts("--dead", words.dead),
         samples=_count("--samples", words.samples, least=1, most=MOST_SAMPLES),
         seed=None if words.seed is None else whole_number("--seed", words.seed),
-        json=_output("--json", words.json),
-        csv=_output("--csv", words.csv),
+        json=output_file("--json", words.json),
+        csv=output_file("--csv", words.csv),
         plot=_picture(what, words.plot),
     )
 
@@ -196,17 +196,6 @@ def _faults(words: Namespace, nodes: int | None, rails: int | None) -> tuple[Fau
     return tuple(faults)
 
 
-def _output(option: str, target: str | None) -> str | None:
-    if target is None or target == "-":
-        return target
-    file = Path(target)
-    if file.is_dir():
-        raise UsageError(f"{option} {file}: that is a folder, name a file")
-    if not file.parent.is_dir():
-        raise UsageError(f"{option} {file}: there is no folder {file.parent}, make it first")
-    return str(file)
-
-
 def _picture(what: str, target: str | None) -> Path | None:
     if target is None:
         return None
@@ -217,7 +206,7 @@ def _picture(what: str, target: str | None) -> Path | None:
     file = Path(target)
     if file.suffix.lower() not in PICTURE_TYPES:
         raise UsageError(f"--plot {file}: pictures are png or svg, end the name with .png or .svg")
-    return Path(str(_output("--plot", target)))
+    return Path(str(output_file("--plot", target)))
 
 
 def _check_outputs_differ(words: Namespace) -> None:

@@ -13,7 +13,7 @@ from r2cc_mpi.cli.method import Method, read_method
 from r2cc_mpi.cli.run_parser import DEFAULT_LAYOUT
 from r2cc_mpi.cli.sizes import Sweep, sweep
 from r2cc_mpi.cli.units import parse_rate, parse_seconds
-from r2cc_mpi.cli.values import convert, one_of, whole_number
+from r2cc_mpi.cli.values import convert, one_of, output_file, whole_number
 from r2cc_mpi.cli.wishes import read_wishes
 from r2cc_mpi.errors import UsageError
 from r2cc_mpi.faults import Declared, Fault, FaultKind, parse_faults
@@ -122,7 +122,7 @@ def read_options(words: Namespace, place: Place | None) -> RunOptions:
         corrupt=_corrupt(words, method.iterations, check=method.check),
         input=arrays,
         output=_output(words),
-        json=_file("--json", words.json),
+        json=output_file("--json", words.json),
         csv=_csv(words),
     )
 
@@ -225,15 +225,4 @@ def _output(words: Namespace) -> Path | None:
 def _csv(words: Namespace) -> str | None:
     if words.csv == words.json == "-":
         raise UsageError("--json - and --csv - both want standard output: let one of them write a file")
-    return _file("--csv", words.csv)
-
-
-def _file(option: str, text: str | None) -> str | None:
-    if text is None or text == "-":
-        return text
-    file = Path(text)
-    if file.is_dir():
-        raise UsageError(f"{option} {file}: that is a folder, name a file")
-    if not file.parent.is_dir():
-        raise UsageError(f"{option} {file}: there is no folder {file.parent}, make it first")
-    return str(file)
+    return output_file("--csv", words.csv)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TypeVar
 
 from r2cc_mpi.errors import UsageError
@@ -90,3 +91,23 @@ def parse_share(text: str) -> Fraction:
     if not match or Fraction(text) > 1:
         raise UsageError(f"{text!r} is no share: give a number from 0 to 1, for example 1/4 or 0.25")
     return Fraction(text)
+
+
+def output_file(option: str, text: str | None) -> str | None:
+    """Check the place of a file that is to be written later, while it costs nothing to refuse it.
+
+    Args:
+        option: Name of the option.
+        text: What the user wrote: a file, `-` for standard output, or None if he wrote nothing.
+
+    Raises:
+        UsageError: If it is a folder, or in a folder that does not exist.
+    """
+    if text is None or text == "-":
+        return text
+    file = Path(text)
+    if file.is_dir():
+        raise UsageError(f"{option} {file}: that is a folder, name a file")
+    if not file.parent.is_dir():
+        raise UsageError(f"{option} {file}: there is no folder {file.parent}, make it first")
+    return str(file)

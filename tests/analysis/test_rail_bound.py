@@ -45,7 +45,6 @@ def test_seven_clusters(nodes, rails, dead, time, node_bound):
 @pytest.mark.parametrize(("nodes", "rails", "dead", "time", "_node_bound"), RAIL_CASES)
 def test_seven_clusters_by_linear_program(nodes, rails, dead, time, _node_bound):
     """The packing of trees gives the same seven times."""
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
     expected = INFINITE if time is None else float(time)
     assert by_linear_program(cluster(nodes, rails, dead)) == pytest.approx(expected, rel=1e-9)
 
@@ -75,7 +74,6 @@ def test_search_and_full_enumeration_agree_often(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_packing_of_trees_reaches_the_bound_of_partitions(seed):
     """The linear program, which knows no partition, gives the same time: T* is a bound that is reached."""
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
     rates = random_cluster(random.Random(seed), 5, 4)
     assert by_linear_program(rates) == pytest.approx(as_float(optimum(rates)), rel=1e-7)
 
@@ -84,7 +82,6 @@ def test_packing_of_trees_reaches_the_bound_of_partitions(seed):
 @pytest.mark.parametrize("seed", range(1000, 1050))
 def test_packing_of_trees_reaches_the_bound_of_partitions_often(seed):
     """The same for 5,000 more clusters, of equal NICs and of slow ones."""
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
     rng = random.Random(seed)
     for number in range(100):
         rates = random_cluster(rng, 5, 4, rates=(0, 0, 1, 1, 1) if number % 2 else (0, 1, 2, 3, 4, 4, 4))
@@ -215,7 +212,6 @@ def test_comparison_tells_a_search_that_looks_at_too_little(monkeypatch):
 
 def test_comparison_tells_a_wrong_formula(monkeypatch):
     """Without the term of the largest part the formula is caught by the linear program."""
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
     monkeypatch.setattr(
         rail_bound, "crossing_rate", lambda rates, _partition: sum(map(sum, rates), Fraction(0))
     )

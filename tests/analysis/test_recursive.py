@@ -32,7 +32,6 @@ def over_healthy(time, bandwidths):
 )
 def test_three_clusters(bandwidths, rule, best, nested):
     """Times relative to the healthy ring of three clusters, worked out when the form was derived."""
-    pytest.importorskip("scipy", reason="the best shares come from a linear program")
     by_rule = recursive.time(bandwidths, recursive.rule_shares(bandwidths))
     by_program = recursive.time(bandwidths, recursive.best_shares(bandwidths))
     bound = lower_bound.allreduce(bandwidths)
@@ -76,7 +75,6 @@ def test_never_faster_than_the_bound(bandwidths, data):
 
 def test_best_shares_cannot_be_improved():
     """Moving a hundredth from any level to any other makes it slower; the best is exactly 60/37."""
-    pytest.importorskip("scipy", reason="the best shares come from a linear program")
     best = recursive.best_shares(FOUR)
     least = recursive.time(FOUR, best)
     assert over_healthy(least, FOUR) == Fraction(60, 37)

@@ -12,11 +12,6 @@ from tests.analysis.clusters import RAIL_CASES, cluster, random_cluster
 from tests.analysis.ring_packing import all_rings, least_time, sorted_prefixes
 
 
-@pytest.fixture(autouse=True)
-def _needs_scipy():
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
-
-
 def path(nodes):
     """Cluster in which each node shares a rail with the next one, and with no other."""
     rails = nodes - 1

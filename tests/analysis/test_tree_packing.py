@@ -8,11 +8,6 @@ from analysis import lower_bound
 from tests.analysis.tree_packing import children, least_time, spanning_trees
 
 
-@pytest.fixture(autouse=True)
-def _needs_scipy():
-    pytest.importorskip("scipy", reason="linear programs are solved by SciPy")
-
-
 def test_trees_are_all_trees():
     """Cayley: p^(p-2) trees, all different; each reaches every node from every root."""
     for p in range(2, 6):
