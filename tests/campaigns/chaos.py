@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from algorithms.nic import Nic
@@ -17,6 +17,8 @@ from tests.campaigns.result_log import Entry, ResultLog
 
 LIMIT_S = 180.0
 """After so many seconds a run counts as hung; the longest of the drawn ones take some twenty."""
+OPEN_MPI = {"R2CC_MPI": "system", "MPI4PY_LIBMPI": "libmpi.so.40"}
+"""With these variables a job runs under Debian's Open MPI, whatever else is installed."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     add = command.add_argument
     add("--runs", type=int, default=100, metavar="N", help="number of runs (default: 100)")
     add("--seed", type=int, default=0, metavar="S", help="seed of the first; each has its own (default: 0)")
+    add("--open-mpi", action="store_true", help="under the machine's Open MPI; keep a log of its own for it")
     add("--log", type=Path, metavar="FILE", help="append results; skip the runs that it says were fine")
     return command
 
@@ -42,27 +45,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end_politely()
     runs = [draw(seed) for seed in range(options.seed, options.seed + options.runs)]
     log = ResultLog(options.log)
+    environment = OPEN_MPI if options.open_mpi else {}
     for run in runs:
         if not is_fine(log.verdict(str(run.seed)) or ""):
-            carry_out(run, log)
+            carry_out(run, log, environment)
     words = [log.verdict(str(run.seed)) or "" for run in runs]
     bad = [run for run, word in zip(runs, words, strict=True) if not is_fine(word)]
     for run in bad:
-        say(f"seed {run.seed}: {log.verdict(str(run.seed))}: {run.command}")
+        say(f"seed {run.seed}: {log.verdict(str(run.seed))}: {log.entries[str(run.seed)].command}")
     say(", ".join(f"{count} {word}" for word, count in Counter(words).most_common()) or "no runs")
     return 1 if bad or not runs else 0
 
 
-def carry_out(run: ChaosRun, log: ResultLog) -> None:
-    """Make one run, and keep how it ended."""
+def carry_out(run: ChaosRun, log: ResultLog, environment: Mapping[str, str]) -> None:
+    """Make one run with these variables besides those of any job, and keep how it ended."""
+    command = " ".join([*(f"{name}={value}" for name, value in environment.items()), run.command])
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         program = [sys.executable, "-m", "r2cc_mpi", "run", "allreduce", *run.words, "--json", str(report)]
-        ended = run_job(program, timeout_s=LIMIT_S)
+        ended = run_job(program, timeout_s=LIMIT_S, **environment)
         blamed = blamed_in(report)
     word = verdict(run, ended.status, blamed)
-    log.add(Entry(word, str(run.seed), run.command, f"{ended.seconds:.1f} s: {said(ended)}"))
-    say(f"seed {run.seed}: {word} ({ended.seconds:.1f} s) {run.command}")
+    log.add(Entry(word, str(run.seed), command, f"{ended.seconds:.1f} s: {said(ended)}"))
+    say(f"seed {run.seed}: {word} ({ended.seconds:.1f} s) {command}")
     if not is_fine(word):
         say(ended.text)
 

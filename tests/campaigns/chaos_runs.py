@@ -6,15 +6,21 @@ import random
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from algorithms.catalogue import OPTCC_FORMS
 from algorithms.hot_repair import find_route
 from algorithms.nic import Nic
+from algorithms.r2cc_allreduce import FORMS
 from r2cc_mpi.layout import Layout
+from r2cc_mpi.strategy import Strategy
 
 MOST_NODES = MOST_RAILS = 4
+MOST_RANKS = 16
+ITERATION_S = 0.02
+"""About how long an iteration takes besides what its bytes take on the rails."""
 CUTS_KEPT = 0.1
 """Share of the drawn runs that could cut a node off which is kept; each of them waits for timeouts."""
 FINE = {0: "passed", 3: "missed"}
-"""Verdicts that are no reason to worry, by exit status; a cut is a third one, where there was a cut."""
+"""Verdicts that are no reason to worry, by exit status; there are two more, which depend on the run."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class ChaosRun:
         words: The words behind `r2cc run allreduce`.
         mortal: NICs that are to die at some time.
         silent: Whether nothing reports their deaths.
+        strategy: What `--strategy` says.
     """
 
     seed: int
@@ -34,6 +41,7 @@ class ChaosRun:
     words: tuple[str, ...]
     mortal: frozenset[Nic]
     silent: bool
+    strategy: Strategy = Strategy.AUTO
 
     @property
     def command(self) -> str:
@@ -71,24 +79,42 @@ def draw(seed: int) -> ChaosRun:
 
 
 def _draw(seed: int, dice: random.Random) -> ChaosRun:
-    layout = Layout(dice.randint(2, MOST_NODES), dice.randint(1, MOST_RAILS))
-    iterations = dice.randint(2, 6)
-    words = ["--nodes", str(layout.nodes), "--rails", str(layout.rails)]
-    words += ["-b", str(_size(dice)), "-n", str(iterations), "-w", dice.choice("01")]
+    nodes, rails = dice.randint(2, MOST_NODES), dice.randint(1, MOST_RAILS)
+    more = dice.randint(1, 2) if dice.random() < 0.25 else 0
+    layout = Layout(nodes, rails, rails + more if nodes * (rails + more) <= MOST_RANKS else rails)
+    iterations, size = dice.randint(2, 6), _size(dice)
+    rate = dice.choice([20, 50, 100]) if dice.random() < 0.8 else None
+    # In a healthy ring a rail carries less than twice its share of the data each way.
+    seconds = iterations * (ITERATION_S + (2 * size / (rails * rate * 1e6) if rate else 0))
+    strategy = dice.choice(list(Strategy))
+    words = ["--nodes", str(nodes), "--rails", str(rails)]
+    words += ["--ranks-per-node", str(layout.ranks_per_node)] * (layout.ranks_per_node > rails)
+    words += ["--strategy", strategy.label, *_form(dice, strategy)]
+    words += ["-b", str(size), "-n", str(iterations), "-w", dice.choice("01")]
     words += ["-d", dice.choice(["float", "double", "int32", "int64"])]
     nics = list(layout)
     mortal = sorted(dice.sample(nics, min(len(nics), dice.choice([0, 1, 1, 2, 2, 3, 4]))))
     for nic in mortal:
         # At most one is dead from the start: a node that has no rail then is refused.
-        words += _life(dice, nic, iterations, declared=0.2 if nic == mortal[0] and layout.rails > 1 else 0)
-    if dice.random() < 0.8:
-        words += ["--rail-rate", f"{dice.choice([20, 50, 100])}MB/s"]
+        declared = 0.2 if nic == mortal[0] and rails > 1 else 0
+        if dice.random() < 0.25:
+            words += _timed_life(dice, nic, seconds)
+        else:
+            words += _life(dice, nic, iterations, declared=declared)
+    if rate is not None:
+        words += ["--rail-rate", f"{rate}MB/s"]
         for nic in dice.sample(nics, min(len(nics), dice.choice([0, 0, 0, 1, 2]))):
             factor = dice.choice(["0.1", "0.3", "0.5", "2/3"])
             words += ["--slow", f"{nic.node}:{nic.rail}={factor}{_when(dice, 1, iterations, declared=0.3)}"]
     silent = bool(mortal) and dice.random() < 0.3
     words += ["--silent"] * silent + ["--late"] * (bool(mortal) and dice.random() < 0.3)
-    return ChaosRun(seed, layout, tuple(words), frozenset(mortal), silent)
+    return ChaosRun(seed, layout, tuple(words), frozenset(mortal), silent, strategy)
+
+
+def _form(dice: random.Random, strategy: Strategy) -> list[str]:
+    """Draw one of a strategy's forms, where it has some, or leave the choice to it."""
+    forms = {Strategy.OPTCC: OPTCC_FORMS, Strategy.R2CC_ALLREDUCE: FORMS}.get(strategy)
+    return ["--form", dice.choice(forms)] if forms and dice.random() < 0.5 else []
 
 
 def _size(dice: random.Random) -> int:
@@ -110,6 +136,14 @@ def _life(dice: random.Random, nic: Nic, iterations: int, *, declared: float) ->
     return words
 
 
+def _timed_life(dice: random.Random, nic: Nic, seconds: float) -> list[str]:
+    """Draw the same by the clock, within so many seconds."""
+    place = f"{nic.node}:{nic.rail}"
+    moments = sorted(dice.uniform(0, seconds) for _ in range(dice.choice([1, 1, 2, 3])))
+    events = zip(("--fail", "--recover", "--fail"), moments, strict=False)
+    return [word for option, at in events for word in (option, f"{place}@{at:.9f}s")]
+
+
 def _when(dice: random.Random, first: int, last: int, *, declared: float = 0) -> str:
     """Draw a moment in one of some iterations, or (with probability `declared`) none."""
     if dice.random() < declared:
@@ -129,14 +163,17 @@ def verdict(run: ChaosRun, status: int | None, blamed: Collection[Nic]) -> str:
         blamed: NICs whose failures it reported.
 
     Returns:
-        `passed`; `missed` if a fault hit nothing; `cut` if nodes were cut off as they could be. Anything else
-        is bad: `wrong`, `hung`, `gave up`, `refused`, `blamed ...`, `crashed`.
+        `passed`; `missed` if a fault hit nothing; `cut` if nodes were cut off as they could be; `stopped` if
+        the strategy was the one that stops at a dead rail. Anything else is bad: `wrong`, `hung`, `gave up`,
+        `refused`, `blamed ...`, `crashed`.
     """
     if status is None:
         return "hung"
     if status in FINE:
         innocent = sorted(nic for nic in set(blamed) if not run.may_be_blamed(nic))
         return f"blamed {', '.join(map(str, innocent))}" if innocent else FINE[status]
+    if status == 4 and run.strategy is Strategy.RING and run.mortal:
+        return "stopped"
     if status == 4:
         return "cut" if run.may_cut else "gave up"
     return {1: "refused", 2: "wrong"}.get(status, "crashed")
@@ -144,4 +181,4 @@ def verdict(run: ChaosRun, status: int | None, blamed: Collection[Nic]) -> str:
 
 def is_fine(word: str) -> bool:
     """Say whether a verdict is no reason to worry."""
-    return word in {*FINE.values(), "cut"}
+    return word in {*FINE.values(), "cut", "stopped"}

@@ -31,17 +31,18 @@ class Ended:
     seconds: float
 
 
-def run_job(command: list[str], *, timeout_s: float) -> Ended:
+def run_job(command: list[str], *, timeout_s: float, **environment: str) -> Ended:
     """Run a command in the repository, to its end or to a hard limit.
 
     Args:
         command: Program and arguments.
         timeout_s: After so many seconds every process of it is killed.
+        environment: Variables to set besides those of any job.
     """
     mark = uuid.uuid4().hex
     began_at, began_date = time.monotonic(), time.time()
     try:
-        answer = launch(command, timeout_s=timeout_s, mark=mark)
+        answer = launch(command, timeout_s=timeout_s, mark=mark, **environment)
     except pytest.fail.Exception as failure:  # how the launcher of the tests says that it had to kill
         tidy_shared_memory(began_date)
         return Ended(None, str(failure), time.monotonic() - began_at)

@@ -23,8 +23,10 @@ def jobs(monkeypatch):
             self.ran = []
             self.endings = {}
             self.reports = {}
+            self.environments = []
 
-        def run_job(self, command, *, timeout_s):
+        def run_job(self, command, *, timeout_s, **environment):
+            self.environments.append(environment)
             (seed,) = [seed for seed in range(9) if tuple(command[5:-2]) == draw(seed).words]
             self.ran.append(seed)
             if seed in self.reports:
@@ -80,6 +82,18 @@ def test_innocent_nic_in_the_report_is_noticed(jobs, capsys):
     jobs.reports[mortal] = {"failovers": [{"node": innocent.node, "rail": innocent.rail}]}
     assert main(["--runs", "1", "--seed", str(mortal)]) == 1
     assert f"1 blamed {innocent}" in capsys.readouterr().out
+
+
+def test_other_mpi(jobs, capsys, tmp_path):
+    """Under Open MPI its variables go to the job and into the command that repeats it."""
+    log = tmp_path / "log"
+    assert main(["--runs", "1", "--open-mpi", "--log", str(log)]) == 0
+    assert jobs.environments == [{"R2CC_MPI": "system", "MPI4PY_LIBMPI": "libmpi.so.40"}]
+    repeated = f"R2CC_MPI=system MPI4PY_LIBMPI=libmpi.so.40 {draw(0).command}"
+    assert log.read_text().split("\t")[2] == repeated
+    assert repeated in capsys.readouterr().out
+    assert main(["--runs", "1"]) == 0
+    assert jobs.environments[1] == {}
 
 
 def test_no_run_is_no_pass(jobs, capsys):

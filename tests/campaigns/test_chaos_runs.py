@@ -6,14 +6,16 @@ from algorithms.nic import Nic
 from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
 from r2cc_mpi.layout import Layout
-from tests.campaigns.chaos_runs import MOST_NODES, MOST_RAILS, ChaosRun, draw, is_fine, verdict
+from r2cc_mpi.strategy import Strategy
+from tests.campaigns.chaos_runs import MOST_NODES, MOST_RAILS, MOST_RANKS, ChaosRun, draw, is_fine, verdict
 
 SEEDS = range(300)
 
 
-def make_run(nodes, rails, mortal, *, silent=False):
+def make_run(nodes, rails, mortal, *, silent=False, strategy=Strategy.AUTO):
     """Make a run by hand."""
-    return ChaosRun(0, Layout(nodes, rails), (), frozenset(Nic(*nic) for nic in mortal), silent)
+    mortal = frozenset(Nic(*nic) for nic in mortal)
+    return ChaosRun(0, Layout(nodes, rails), (), mortal, silent, strategy)
 
 
 def test_drawn_runs_make_sense_to_the_command_line():
@@ -25,6 +27,7 @@ def test_drawn_runs_make_sense_to_the_command_line():
         fails = {fault.nic for fault in options.faults if fault.kind.value == "fail"}
         assert fails == run.mortal
         assert any(fault.silent for fault in options.faults) == run.silent
+        assert options.wishes.strategy is run.strategy
 
 
 def test_seed_is_all_there_is():
@@ -38,8 +41,13 @@ def test_runs_are_of_many_kinds():
     runs = [draw(seed) for seed in SEEDS]
     layouts = {(run.layout.nodes, run.layout.rails) for run in runs}
     assert layouts == {(n, g) for n in range(2, MOST_NODES + 1) for g in range(1, MOST_RAILS + 1)}
-    for option in ("--fail", "--recover", "--slow", "--silent", "--late", "--rail-rate"):
+    for option in ("--fail", "--recover", "--slow", "--silent", "--late", "--rail-rate", "--form"):
         assert 30 < sum(option in run.words for run in runs) < 290, option
+    assert {run.strategy for run in runs} == set(Strategy)
+    assert 30 < sum(any(word.endswith("s") and "@0." in word for word in run.words) for run in runs) < 200
+    crowded = [run.layout for run in runs if run.layout.ranks_per_node > run.layout.rails]
+    assert 30 < len(crowded) < 100
+    assert max(layout.ranks for layout in crowded) <= MOST_RANKS
     assert any(run.words.count("--fail") > len(run.mortal) for run in runs)
     assert 0 < sum(run.may_cut for run in runs) < 30
 
@@ -76,6 +84,7 @@ def test_who_may_be_blamed(run, nic, may_be):
 
 
 SAFE, CUTTING = make_run(3, 2, [(0, 0)]), make_run(2, 1, [(0, 0)])
+RING, HEALTHY_RING = (make_run(3, 2, mortal, strategy=Strategy.RING) for mortal in ([(0, 0)], []))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +93,9 @@ SAFE, CUTTING = make_run(3, 2, [(0, 0)]), make_run(2, 1, [(0, 0)])
         (SAFE, 0, [Nic(0, 0)], "passed", True),
         (SAFE, 3, [], "missed", True),
         (CUTTING, 4, [], "cut", True),
+        (RING, 4, [], "stopped", True),
+        (RING, 0, [], "passed", True),
+        (HEALTHY_RING, 4, [], "gave up", False),
         (SAFE, 4, [], "gave up", False),
         (SAFE, 2, [], "wrong", False),
         (SAFE, 1, [], "refused", False),
@@ -93,6 +105,6 @@ SAFE, CUTTING = make_run(3, 2, [(0, 0)]), make_run(2, 1, [(0, 0)])
     ],
 )
 def test_verdicts(run, status, blamed, word, fine):
-    """Every way to end has its word, and only three of them are fine."""
+    """Every way to end has its word, and only four of them are fine."""
     assert verdict(run, status, blamed) == word
     assert is_fine(word) is fine
