@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from algorithms.nic import Hop, Nic, describe_route
@@ -47,13 +47,13 @@ class RankRecord:
     """What one rank reports.
 
     Attributes:
-        iterations: Its timed iterations, those of one size and placing in a row.
+        iterations: Its timed iterations, those of one size and placing in a row; of one size, or of all.
         rail_bytes: Per iteration, what its NIC sent and received.
         moved: Its channels that were repaired.
         known: NICs it learned to be down.
         fired: When the faults of its own rail happened, as (NIC, time).
         missed: Faults of its own rail that hit no running iteration, as options of the command line.
-        finished_at: When it was through with each size of each cycle, in seconds since the epoch.
+        finished_at: When it was through with the last of them, in seconds since the epoch.
     """
 
     iterations: tuple[Iteration, ...]
@@ -62,7 +62,19 @@ class RankRecord:
     known: tuple[Known, ...]
     fired: tuple[tuple[Nic, float], ...]
     missed: tuple[str, ...]
-    finished_at: tuple[float, ...] = ()
+    finished_at: float | None = None
+
+
+def joined(parts: Sequence[Sequence[RankRecord]]) -> list[RankRecord]:
+    """Put together what the ranks reported size by size; about failures the last part knows all."""
+    return [
+        replace(
+            views[-1],
+            iterations=tuple(one for view in views for one in view.iterations),
+            rail_bytes=tuple(one for view in views for one in view.rail_bytes),
+        )
+        for views in zip(*parts, strict=True)
+    ]
 
 
 def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[IterationRecord]:
@@ -141,39 +153,37 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
     return records
 
 
-def size_records(
-    options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord]
-) -> list[SizeRecord]:
-    """Combine the iterations of each size into the rows of the table, cycle by cycle."""
-    counts, per_placing = options.counts * options.method.cycles, options.method.iterations
-    placings = len(iterations) // (len(counts) * per_placing)
-    rows = []
-    for index, count in enumerate(counts):
-        begins = [(index * placings + placing) * per_placing for placing in range(placings)]
-        measured: list[Measurement | None] = [
-            _measurement(options, iterations, ranks, range(begin, begin + per_placing)) for begin in begins
-        ]
-        out_of_place, in_place = (*measured, None)[:2]
-        rows.append(
-            SizeRecord(
-                count * options.datatype.dtype.itemsize,
-                count,
-                options.datatype.name,
-                options.layout.ranks,
-                out_of_place,
-                in_place,
-                options.reduction.label,
-                cycle=1 + index // len(options.counts),
-                finished_at=ranks[0].finished_at[index] if ranks[0].finished_at else None,
-            )
-        )
-    return rows
+def size_record(options: RunOptions, index: int, ranks: Sequence[RankRecord]) -> SizeRecord:
+    """Combine the iterations of one size into its row of the table.
+
+    Args:
+        options: The job.
+        index: Which row, from 0; the sizes of the first cycle come first.
+        ranks: What the ranks report of this size alone.
+    """
+    count = options.counts[index % len(options.counts)]
+    per_placing = options.method.iterations
+    measured: list[Measurement | None] = [
+        _measurement(options, ranks, slice(begin, begin + per_placing))
+        for begin in range(0, len(ranks[0].iterations), per_placing)
+    ]
+    out_of_place, in_place = (*measured, None)[:2]
+    return SizeRecord(
+        count * options.datatype.dtype.itemsize,
+        count,
+        options.datatype.name,
+        options.layout.ranks,
+        out_of_place,
+        in_place,
+        options.reduction.label,
+        cycle=1 + index // len(options.counts),
+        finished_at=ranks[0].finished_at,
+    )
 
 
-def _measurement(
-    options: RunOptions, iterations: Sequence[IterationRecord], ranks: Sequence[RankRecord], part: range
-) -> Measurement:
-    process_times_s = tuple(tuple(rank.iterations[index].time_s for index in part) for rank in ranks)
+def _measurement(options: RunOptions, ranks: Sequence[RankRecord], part: slice) -> Measurement:
+    views = [rank.iterations[part] for rank in ranks]
+    process_times_s = tuple(tuple(one.time_s for one in view) for view in views)
     means = [fmean(times) for times in process_times_s]
     reported = {
         Average.FIRST: means[0],
@@ -181,7 +191,7 @@ def _measurement(
         Average.SHORTEST: min(means),
         Average.LONGEST: max(means),
     }
-    wrong = [one for index in part if (one := iterations[index].wrong) is not None]
+    wrong = [one.wrong for view in views for one in view if one.wrong is not None]
     return Measurement(
         reported[options.method.average],
         sum(wrong) if wrong else None,

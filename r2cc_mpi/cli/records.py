@@ -1,4 +1,4 @@
-"""What a rank sends to the others when all iterations are done, and reading it back."""
+"""What a rank sends to the others when all iterations of a size are done, and reading it back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pack_record(
     comm: Communicator,
     faults: FaultRunner,
     iterations: Sequence[Iteration],
-    finished_at: Sequence[float],
+    finished_at: float,
     *,
     calls: int,
 ) -> dict[str, Any]:
@@ -28,8 +28,8 @@ def pack_record(
     Args:
         comm: The communicator.
         faults: What happened to this rank's rail.
-        iterations: Its iterations.
-        finished_at: When it was through with each size, in seconds since the epoch.
+        iterations: Its iterations of this size.
+        finished_at: When it was through with them, in seconds since the epoch.
         calls: Collectives of an iteration.
     """
     return {
@@ -41,7 +41,7 @@ def pack_record(
             [event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL
         ],
         "missed": [fault.option for fault in faults.missed],
-        "finished_at": list(finished_at),
+        "finished_at": finished_at,
     }
 
 
@@ -63,5 +63,5 @@ def read_record(record: dict[str, Any]) -> RankRecord:
         tuple(Known(Nic(*nic), at, cause) for nic, at, cause in record["known"]),
         tuple((Nic(*nic), at) for nic, at in record["fired"]),
         tuple(record["missed"]),
-        tuple(record["finished_at"]),
+        record["finished_at"],
     )

@@ -6,21 +6,21 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from algorithms.nic import Nic
 from r2cc_mpi.cli.arrays import save_result
-from r2cc_mpi.cli.assemble import affected_nodes, iteration_records, size_records, verdict
+from r2cc_mpi.cli.assemble import affected_nodes, iteration_records, verdict
 from r2cc_mpi.cli.description import Description, Device, device_info, reported_environment
 from r2cc_mpi.cli.files import write_text
+from r2cc_mpi.cli.live_table import LiveTable
 from r2cc_mpi.cli.options import RunOptions
 from r2cc_mpi.cli.preamble import layout_lines, preamble
-from r2cc_mpi.cli.records import pack_record, read_record
-from r2cc_mpi.cli.report import Report, Verdict
+from r2cc_mpi.cli.report import IterationRecord, Report, Verdict
 from r2cc_mpi.cli.report_csv import to_csv
 from r2cc_mpi.cli.report_json import to_json, write_json
-from r2cc_mpi.cli.size_table import footer, header, row
+from r2cc_mpi.cli.size_table import footer
 from r2cc_mpi.cli.tables import failover_lines, iteration_table, verdict_line
 from r2cc_mpi.cli.version import installed_version
 from r2cc_mpi.communicator import Communicator
@@ -76,16 +76,17 @@ def run(options: RunOptions) -> int:
     if world.rank == 0:
         _print(options, [*preamble(job), *layout_lines(options)])
     agreed: int | None = None
+    table = LiveTable(options, lambda lines: _print(options, lines) if world.rank == 0 else None)
     try:
         with comm:
-            agreed = _measure(comm, options, job)
+            agreed = _measure(comm, options, job, table)
     except IncompleteCollectiveError as error:
         if agreed is None:  # else the verdict is out, and what could not complete is only the end
             agreed = error.exit_code
             ended = Verdict(error.exit_code, str(error))
             if world.rank == 0:
                 _print(options, [verdict_line(ended)])
-                _write_failure(options, job, ended)
+                _write_failure(options, job, table, ended)
     return agreed
 
 
@@ -109,30 +110,36 @@ def _describe(options: RunOptions, world: MPI.Intracomm) -> Description:
     )
 
 
-def _measure(comm: Communicator, options: RunOptions, job: Description) -> int:
+def _measure(comm: Communicator, options: RunOptions, job: Description, table: LiveTable) -> int:
     faults = FaultRunner(comm, options.faults)
     limit = TimeLimit(comm, options.method.time_limit_s)
-    iterations: list[Iteration] = []
-    finished_at: list[float] = []
+    table.begin()
     for count in options.counts * options.method.cycles:
         work = _job(comm, faults, limit, options, count)
-        iterations += _iterate(comm, options, work)
-        finished_at.append(time.time())
+        table.add(comm, faults, _iterate(comm, options, work))
     if options.output is not None:
         _do_together(comm, lambda: _save(comm, options, work))
-    comm.settle()
-    mine = pack_record(comm, faults, iterations, finished_at, calls=options.method.calls)
-    ranks = [read_record(record) for record in all_gather(comm, mine)]
+    ranks = table.ranks
     records = iteration_records(options, ranks)
-    sizes = size_records(options, records, ranks)
     ended = verdict(options, records, ranks)
-    report = Report(job, options.layout.nodes, options.layout.rails, tuple(sizes), tuple(records), ended)
+    report = _report(options, job, table, records, ended)
     rank = comm.layout.rank_of(comm.nic)
     if rank == 0:
         _print(options, _lines(options, report))
     if options.json is not None or options.csv is not None:
         _do_together(comm, lambda: _write(rank, options, report))
     return ended.exit_code
+
+
+def _report(
+    options: RunOptions,
+    job: Description,
+    table: LiveTable,
+    iterations: Sequence[IterationRecord],
+    ended: Verdict,
+) -> Report:
+    layout = options.layout
+    return Report(job, layout.nodes, layout.rails, tuple(table.sizes), tuple(iterations), ended)
 
 
 def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iteration]:
@@ -156,10 +163,8 @@ def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iterati
 
 
 def _lines(options: RunOptions, report: Report) -> list[str]:
-    """Write the tables and the verdict."""
-    columns = {"per_iteration": options.method.per_iteration, "timestamps": options.method.timestamps}
-    lines = [*header(**columns), *(row(size, **columns) for size in report.sizes)]
-    lines += footer(report.sizes, options.collective)
+    """Write what follows the rows: the other table, and the verdict."""
+    lines = footer(report.sizes, options.collective)
     if options.faults:
         named = {fault.nic for fault in options.faults}
         lines += iteration_table(report.iterations, affected_nodes(options.layout, report.iterations, named))
@@ -209,10 +214,10 @@ def _do_together(comm: Communicator, write: Callable[[], None]) -> None:
         raise UsageError(problems[0])
 
 
-def _write_failure(options: RunOptions, job: Description, ended: Verdict) -> None:
+def _write_failure(options: RunOptions, job: Description, table: LiveTable, ended: Verdict) -> None:
     """Write the report of a job that failed; if that fails too, the status stays that of the job."""
     try:
-        _write(0, options, Report(job, options.layout.nodes, options.layout.rails, (), (), ended))
+        _write(0, options, _report(options, job, table, (), ended))
     except R2ccError as error:
         print(f"r2cc: error: {error}", file=sys.stderr, flush=True)
 

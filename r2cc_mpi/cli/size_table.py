@@ -98,13 +98,14 @@ def write_time(at: float) -> str:
 def fit(value: float, width: int) -> str:
     """Write a number with as many of two decimals as the width leaves room for, as nccl-tests does.
 
-    Two decimals, then one, then none as the number grows; a number that has no room at all as an exponent.
+    A number that has no room even without decimals gets an exponent.
 
     Args:
         value: At least zero.
         width: Characters that there are.
     """
-    digits = len(str(int(value))) if value >= 1 else 0
-    if digits > width:
-        return f"{value:.{1 if width >= 7 else 0}e}"
-    return f"{value:.{2 if digits < width - 2 else 1 if digits < width - 1 else 0}f}"
+    for decimals in (2, 1, 0):
+        text = f"{value:.{decimals}f}"
+        if len(text) <= width:
+            return text
+    return f"{value:.{1 if width >= 7 else 0}e}"

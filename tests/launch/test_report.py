@@ -77,16 +77,27 @@ def test_cycles_aggregated_calls_and_slowest_rank(tmp_path):
         assert sum(carried["tx"] for carried in one["rail_bytes"].values()) == 3 * 2 * 65536
 
 
-def test_time_limit_ends_all_ranks():
-    """`-T` gives a call up on every rank with status 4, and names the ranks of the rail that crawls."""
+def test_time_limit_ends_all_ranks(tmp_path):
+    """`-T` gives a call up on every rank with status 4, and names the ranks of the rail that crawls.
+
+    The size before that one had its row in the table as soon as it was done, and is in the report.
+    """
+    report = tmp_path / "report.json"
     slow = ["--rail-rate", "20MB/s", "--slow", "1:1=0.01", "--strategy", "ring"]
-    ended = run(*TWO_BY_TWO, *slow, "-b", "1M", "-n", "1", "-w", "0", "-T", "0.5")
-    assert ended.answer.status == 4, str(ended.answer)
-    assert "took longer than 0.5 s (-T); not finished: rank 1 (node 0 rail 1), rank 3 (node 1 rail 1);" in (
-        ended.verdict
+    sizes = ["-b", "8K", "-e", "1M", "-f", "128", "-n", "1", "-w", "0", "-T", "0.5"]
+    command = ["run", "allreduce", *TWO_BY_TWO, *slow, *sizes, "--json", str(report)]
+    answer = launch([sys.executable, "-m", "r2cc_mpi", *command])
+    assert answer.status == 4, str(answer)
+    lines = answer.stdout.splitlines()
+    assert [row[0] for row in numbers_of(answer.stdout)] == ["8192"]
+    assert (
+        "took longer than 0.5 s (-T); not finished: rank 1 (node 0 rail 1), rank 3 (node 1 rail 1);"
+        in (lines[-1])
     )
-    assert ended.report["exit_code"] == 4
-    assert ended.answer.seconds < 0.5 + 1 + 5
+    document = json.loads(report.read_text(encoding="utf-8"))
+    check_document(document)
+    assert ([one["size"] for one in document["results"]], document["r2cc"]["exit_code"]) == ([8192], 4)
+    assert answer.seconds < 0.5 + 1 + 5
 
 
 @pytest.mark.parametrize(("datatype", "op"), [("uint8", "prod"), ("int64", "min"), ("half", "avg")])

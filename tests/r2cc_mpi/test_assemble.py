@@ -11,7 +11,8 @@ from r2cc_mpi.cli.assemble import (
     RankRecord,
     affected_nodes,
     iteration_records,
-    size_records,
+    joined,
+    size_record,
     verdict,
 )
 from r2cc_mpi.cli.options import read_options
@@ -187,6 +188,20 @@ def test_rank_that_slept_through_down_and_up():
     assert (records[1].failovers[0].cause, records[1].failovers[0].detected_s) == ("news", None)
 
 
+def size_records(asked, ranks):
+    """Give all rows; each is made from the ranks' iterations of its own size."""
+    rows = len(asked.counts) * asked.method.cycles
+    length = len(ranks[0].iterations) // rows
+    return [
+        size_record(
+            asked,
+            index,
+            [replace(one, iterations=one.iterations[index * length : (index + 1) * length]) for one in ranks],
+        )
+        for index in range(rows)
+    ]
+
+
 def times_of(row):
     """Give a row's two times."""
     return row.out_of_place.time_s, row.in_place.time_s
@@ -196,7 +211,7 @@ def test_sizes_average_their_iterations():
     """Out of place come first, then in place, for each size; a size's time is the mean of its iterations."""
     ranks = [rank([iteration(number, time_s=float(number)) for number in range(1, 9)]) for _ in range(4)]
     asked = options("-n", "2", "-e", "2M")
-    rows = size_records(asked, iteration_records(asked, ranks), ranks)
+    rows = size_records(asked, ranks)
     assert [row.size_bytes for row in rows] == [1 << 20, 2 << 20]
     assert [times_of(row) for row in rows] == [(1.5, 3.5), (5.5, 7.5)]
 
@@ -205,7 +220,7 @@ def test_runs_with_failures_have_no_in_place_part():
     """A run with failures measures out of place alone."""
     asked = options("-n", "3", "--fail", "1:1@1.5s")
     ranks = failing_ranks()
-    (row,) = size_records(asked, iteration_records(asked, ranks), ranks)
+    (row,) = size_records(asked, ranks)
     assert row.in_place is None
     assert row.out_of_place == Measurement(0.5, 0, ((0.5, 0.5, 0.5),) * 4)
 
@@ -217,7 +232,7 @@ def test_reported_time(average, time_s):
     ranks = [rank([iteration(1, time_s=one), iteration(2, time_s=two)]) for one, two in times]
     asked = options("-n", "2", "--fail", "1:1", "-a", average)
     records = iteration_records(asked, ranks)
-    (row,) = size_records(asked, records, ranks)
+    (row,) = size_records(asked, ranks)
     assert row.out_of_place is not None
     assert row.out_of_place.time_s == time_s
     assert row.out_of_place.process_times_s == tuple(times)
@@ -227,25 +242,36 @@ def test_reported_time(average, time_s):
 def test_cycles_repeat_all_sizes():
     """With `-N 2` there are two rows for each size, cycle by cycle, with iterations of their own."""
     story = [iteration(number, time_s=float(number)) for number in range(1, 9)]
-    ranks = [rank(story, finished_at=(10.0, 20.0, 30.0, 40.0)) for _ in range(4)]
+    ranks = [rank(story, finished_at=10.0), *(rank(story, finished_at=99.0) for _ in range(3))]
     asked = options("-n", "1", "-e", "2M", "-N", "2")
     records = iteration_records(asked, ranks)
-    rows = size_records(asked, records, ranks)
+    rows = size_records(asked, ranks)
     assert [(row.cycle, row.size_bytes) for row in rows] == [
         (cycle, size << 20) for cycle in (1, 2) for size in (1, 2)
     ]
     assert [times_of(row) for row in rows] == [(1, 2), (3, 4), (5, 6), (7, 8)]
-    assert [row.finished_at for row in rows] == [10, 20, 30, 40]
+    assert [row.finished_at for row in rows] == [10] * 4
     predicted = [record.predicted_s for record in records]
     assert predicted[0] == predicted[1] == predicted[4] == predicted[5] == (1 << 20) / 2e6
     assert predicted[2] == predicted[3] == predicted[6] == predicted[7] == (2 << 20) / 2e6
+
+
+def test_parts_are_joined():
+    """Sizes come one after the other; failures are reported anew each time, and the last word counts."""
+    first, second = (
+        [rank([iteration(n)], missed=(word,)) for _ in range(4)] for n, word in [(1, "a"), (2, "b")]
+    )
+    ranks = joined([first, second])
+    assert [[one.collective for one in view.iterations] for view in ranks] == [[1, 2]] * 4
+    assert [len(view.rail_bytes) for view in ranks] == [2] * 4
+    assert [view.missed for view in ranks] == [("b",)] * 4
 
 
 def test_rows_name_type_and_operation():
     """Rows have nccl-tests' names for both, and carry the iterations that statistics leave out."""
     asked = options("-n", "3", "-K", "2", "-d", "half", "-o", "max", "--fail", "1:1")
     ranks = healthy_ranks(3)
-    (row,) = size_records(asked, iteration_records(asked, ranks), ranks)
+    (row,) = size_records(asked, ranks)
     assert row.out_of_place is not None
     assert (row.datatype, row.op, row.count, row.out_of_place.skipped) == ("half", "max", 1 << 19, 2)
 
