@@ -20,6 +20,7 @@ from r2cc_mpi.errors import (
     WrongResultError,
 )
 from r2cc_mpi.nic_health import NicHealth
+from r2cc_mpi.persistent import PersistentRequest, PlanReport
 from r2cc_mpi.reduction import Reduction
 from r2cc_mpi.request import Request
 
@@ -33,6 +34,8 @@ __all__ = [
     "MachineError",
     "Nic",
     "NicHealth",
+    "PersistentRequest",
+    "PlanReport",
     "R2ccError",
     "Reduction",
     "Request",

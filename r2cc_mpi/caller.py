@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 
-from r2cc_mpi.arrays import Arrays
+from r2cc_mpi.agreed_plan import FreshPlanner, Planner
 from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.driver import clock
 from r2cc_mpi.endpoint import Endpoint
 from r2cc_mpi.errors import IncompleteCollectiveError, R2ccError
-from r2cc_mpi.pending_call import UNKNOWN, PendingCall
+from r2cc_mpi.pending_call import Arguments, PendingCall
 from r2cc_mpi.planning import Wishes
-from r2cc_mpi.protocol.news import Signature
-from r2cc_mpi.reduction import Reduction
-from r2cc_mpi.strategy import Collective, dtype_code
 
 
 class Caller:
@@ -29,11 +26,13 @@ class Caller:
 
     Attributes:
         calls: Number of calls made.
+        planner: Plans the calls that bring no planner of their own.
         last_report: What the collective did that completed last; None before the first.
     """
 
     def __init__(self, endpoint: Endpoint, wishes: Wishes) -> None:
-        self._endpoint, self._driver, self._wishes = endpoint, endpoint.driver, wishes
+        self._endpoint, self._driver = endpoint, endpoint.driver
+        self.planner = FreshPlanner(endpoint.layout, endpoint.nic, endpoint.settings.chunk_bytes, wishes)
         self._queue: deque[PendingCall] = deque()
         self.calls = 0
         self.last_report: CallReport | None = None
@@ -44,36 +43,26 @@ class Caller:
         """Share of the node's operations in the running collective that are done; 0 if none runs."""
         return self._queue[0].progress if self._queue else 0.0
 
-    def run(
-        self,
-        collective: Collective,
-        count: int,
-        arrays: Arrays | None,
-        op: Reduction,
-        *,
-        everyone: bool = False,
-    ) -> None:
+    def run(self, arguments: Arguments, planner: Planner | None = None) -> PendingCall:
         """Make a call and wait for its result.
 
         Args:
-            collective: Which one.
-            count: Elements that the user asked for.
-            arrays: At least one element each; None if this rank brings no data.
-            op: The reduction.
-            everyone: Whether also ranks that usually bring no data do so in this call.
+            arguments: What it is made with.
+            planner: Makes its plan; None: :attr:`planner`.
 
         Raises:
             R2ccError: What ended the job.
         """
         with self._driver.held():
-            call = self._enqueue(collective, count, arrays, op, everyone=everyone)
+            call = self._enqueue(arguments, planner)
             self._drive(call)
         self._tell(call)
+        return call
 
-    def start(self, collective: Collective, count: int, arrays: Arrays | None, op: Reduction) -> PendingCall:
+    def start(self, arguments: Arguments, planner: Planner | None = None) -> PendingCall:
         """Make a call and return before its result is there; see :meth:`run` for the arguments."""
         with self._driver.held():
-            call = self._enqueue(collective, count, arrays, op)
+            call = self._enqueue(arguments, planner)
             self._driver.look(self._advance)  # so that START is on its way at once
         self._driver.wake()
         return call
@@ -89,12 +78,13 @@ class Caller:
             self._tell(call)
         return call.is_done
 
-    def wait(self, call: PendingCall) -> None:
-        """Wait until a call is done; raise what ended it."""
+    def wait(self, call: PendingCall) -> bool:
+        """Wait until a call is done; raise what ended it. Returns True."""
         if not call.is_done:
             with self._driver.held():
                 self._drive(call)
         self._tell(call)
+        return True
 
     def finish(self) -> None:
         """Wait until every call is done; what ended one is for its own request to say."""
@@ -135,19 +125,9 @@ class Caller:
                     )
                 )
 
-    def _enqueue(
-        self,
-        collective: Collective,
-        count: int,
-        arrays: Arrays | None,
-        op: Reduction,
-        *,
-        everyone: bool = False,
-    ) -> PendingCall:
+    def _enqueue(self, arguments: Arguments, planner: Planner | None) -> PendingCall:
         self.calls += 1
-        dtype = UNKNOWN if arrays is None else dtype_code(arrays.send.dtype)
-        signature = Signature(collective, count, dtype, op, self._wishes.strategy)
-        call = PendingCall(self._endpoint, self.calls, signature, self._wishes, arrays, everyone=everyone)
+        call = PendingCall(self._endpoint, self.calls, arguments, planner or self.planner)
         self._queue.append(call)
         return call
 

@@ -7,31 +7,24 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from algorithms.nic import Nic
-from r2cc_mpi.arrays import Arrays, check_arrays
 from r2cc_mpi.caller import Caller
+from r2cc_mpi.collectives import Collectives
 from r2cc_mpi.creation import check_alike, check_numbers, check_wishes, contributors_of
 from r2cc_mpi.endpoint import Endpoint
 from r2cc_mpi.errors import R2ccError, UsageError
 from r2cc_mpi.gathering import all_gather
 from r2cc_mpi.groups import Groups, layout_of
-from r2cc_mpi.inspection import Inspection
-from r2cc_mpi.pending_call import UNKNOWN
 from r2cc_mpi.planning import Wishes, slow_from_the_start
 from r2cc_mpi.protocol.settings import Settings
-from r2cc_mpi.reduction import Reduction, reduction_of
-from r2cc_mpi.request import Request
 from r2cc_mpi.splitting import Choice, check_choices, choice_of, declared_in, parts_of, renumbered
-from r2cc_mpi.strategy import Collective, Strategy
+from r2cc_mpi.strategy import Strategy
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class Communicator(Inspection):
+class Communicator(Collectives):
     """Collectives over several rails, each with a rank of its own on every node.
 
     All ranks of ``comm`` create it together, with the same arguments, before anything has failed. Use it as a
@@ -109,92 +102,8 @@ class Communicator(Inspection):
         check_wishes(wishes, layout)
         settings = Settings.for_rate(rail_rate, isolation_timeout)
         contributors = contributors_of(world.allgather(bool(contribute)), layout)
-        self._contributes = bool(contribute)
         endpoint = Endpoint(Groups(world, layout), layout, settings, rail_rate, failed, contributors)
-        super().__init__(endpoint, Caller(endpoint, wishes))
-
-    # Collectives.
-
-    def Allreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | Reduction | None = None) -> None:
-        """Reduce arrays element by element over all ranks; every rank gets the result.
-
-        Args:
-            sendbuf: Contiguous array, or another buffer named as in mpi4py (:mod:`r2cc_mpi.buffer_specs`), of
-                a type in :data:`r2cc_mpi.strategy.DTYPES`; or ``MPI.IN_PLACE``.
-            recvbuf: The same for the result, of the same type and size; with IN_PLACE also the input.
-            op: ``MPI.SUM``, which is the default, ``PROD``, ``MIN`` or ``MAX``, or one of
-                :class:`r2cc_mpi.reduction.Reduction`, which also has the mean, ``AVG``, for floats.
-
-        Raises:
-            UsageError: An argument is unsuitable; nothing has been sent.
-            SignatureMismatchError: Another rank called with another count, type or strategy, or another
-                collective.
-            IncompleteCollectiveError: The collective could not complete; the arrays are as they were before.
-        """
-        self._check_open()
-        self._caller.run(Collective.ALLREDUCE, *self._checked(sendbuf, recvbuf, op))
-
-    def Iallreduce(self, sendbuf: object, recvbuf: object, op: MPI.Op | Reduction | None = None) -> Request:
-        """Start :meth:`Allreduce` and return at once; the arguments are the same.
-
-        Several may be outstanding. They run one after the other in the order of the calls, which must be the
-        same on every rank, also with respect to the calls that wait. The service thread drives them, and
-        :meth:`Request.Wait` and :meth:`Request.Test` do; work that holds Python's interpreter lock meanwhile
-        slows them down. Errors come out of those two. :meth:`close` completes what is outstanding.
-
-        Returns:
-            Through which to wait for the result; the arrays must not be touched until then.
-
-        Raises:
-            UsageError: An argument is unsuitable; nothing has been sent.
-        """
-        self._check_open()
-        call = self._caller.start(Collective.ALLREDUCE, *self._checked(sendbuf, recvbuf, op))
-        return Request(self._caller, call)
-
-    def _checked(self, send: object, receive: object, op: object) -> tuple[int, Arrays | None, Reduction]:
-        """Check a reduction's arguments; return the number of elements, at least one of them, and how."""
-        reduction = reduction_of(op, self._mpi)
-        if not self._contributes:
-            if send is not None or receive is not None:
-                raise UsageError("this rank was created with contribute=False; call Allreduce(None, None)")
-            return UNKNOWN, None, reduction
-        arrays = check_arrays(send, receive, self._mpi)
-        reduction.check(arrays.send.dtype)
-        return len(arrays.send), arrays.at_least_one(), reduction
-
-    def Barrier(self) -> None:
-        """Wait until every rank has called it. MPI's own would touch dead rails.
-
-        Raises:
-            IncompleteCollectiveError: Some rank cannot be reached any more.
-        """
-        self._check_open()
-        token = np.zeros(1, np.int64)
-        self._caller.run(Collective.BARRIER, 1, Arrays(token, token), Reduction.SUM)
-
-    def add_up(self, array: npt.NDArray[Any]) -> None:
-        """Add up an array in place over all ranks, also those that bring no data otherwise; collective."""
-        self._check_open()
-        arrays = check_arrays(self._mpi.IN_PLACE, array, self._mpi)
-        self._caller.run(Collective.ALLREDUCE, len(array), arrays, Reduction.SUM, everyone=True)
-
-    def settle(self) -> None:
-        """Wait until the receivers have applied every chunk of every rank; collective.
-
-        A collective returns when its result is there; its last chunks may still be on their way to others,
-        and are then missing from :attr:`counters`.
-
-        Raises:
-            IncompleteCollectiveError: Some rank cannot be reached any more.
-        """
-        self._check_open()
-        self._caller.settle()
-        self.Barrier()
-
-    def _check_open(self) -> None:
-        if not self._endpoint.is_open:
-            raise UsageError("this communicator is closed; create a new one")
+        super().__init__(endpoint, Caller(endpoint, wishes), MPI, contributes=bool(contribute))
 
     # Parts.
 

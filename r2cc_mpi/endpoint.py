@@ -21,6 +21,7 @@ from r2cc_mpi.errors import (
     R2ccError,
     SignatureMismatchError,
     TimeLimitError,
+    UsageError,
 )
 from r2cc_mpi.groups import Groups
 from r2cc_mpi.layout import Layout
@@ -113,6 +114,15 @@ class Endpoint:
         groups.world.Barrier()
         last_resort.watch(self)
         self.driver.start()
+
+    def check_open(self) -> None:
+        """Make sure that calls may be made.
+
+        Raises:
+            UsageError: They may not any more.
+        """
+        if not self.is_open:
+            raise UsageError("this communicator is closed; create a new one")
 
     def raise_error(self) -> None:
         """Raise the error that ends the job, if there is one."""

@@ -7,24 +7,39 @@ thread while the caller does something else.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.nic import Nic
+from r2cc_mpi.agreed_plan import AgreedPlan, Planner
 from r2cc_mpi.arrays import Arrays
 from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.driver import clock
 from r2cc_mpi.endpoint import LAST_CALL_S, Endpoint, closed_early
 from r2cc_mpi.errors import MachineError, R2ccError
 from r2cc_mpi.executor import Call, Executor
-from r2cc_mpi.plan import most_operations, plan_node
-from r2cc_mpi.planning import Choice, Wishes, choose
 from r2cc_mpi.protocol.news import Closing, ErrorKind, Signature
-from r2cc_mpi.strategy import DTYPES, Strategy
+from r2cc_mpi.strategy import DTYPES
 
 UNKNOWN = -1
 """In the signature of a rank that brings no data: what it takes over from START."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call is made with.
+
+    Attributes:
+        signature: What it asks for; what the planner has to say in it is filled in when the call is made.
+        arrays: At least one element each; None if this rank brings no data, whose signature is then UNKNOWN
+            in part.
+        everyone: Whether also ranks that usually bring no data do so in this call.
+    """
+
+    signature: Signature
+    arrays: Arrays | None
+    everyone: bool = False
 
 
 class PendingCall:
@@ -33,11 +48,8 @@ class PendingCall:
     Args:
         endpoint: What the rank owns.
         number: Number of the collective, from 1.
-        signature: What the call asks for.
-        wishes: What the plan is to be made from.
-        arrays: At least one element each; None if this rank brings no data, whose signature is then UNKNOWN
-            in part.
-        everyone: Whether also ranks that usually bring no data do so in this call.
+        arguments: What it is made with.
+        planner: Makes its plan.
 
     Attributes:
         number: The same number.
@@ -49,18 +61,15 @@ class PendingCall:
         self,
         endpoint: Endpoint,
         number: int,
-        signature: Signature,
-        wishes: Wishes,
-        arrays: Arrays | None,
-        *,
-        everyone: bool = False,
+        arguments: Arguments,
+        planner: Planner,
     ) -> None:
         self._endpoint, self._engine, self._memory = endpoint, endpoint.engine, endpoint.memory
-        self.number, self._signature, self._arrays = number, signature, arrays
-        self._contributors = tuple(range(endpoint.layout.ranks)) if everyone else endpoint.contributors
-        self._wishes, self._is_fail_stop = wishes, wishes.strategy is Strategy.RING
+        self.number, self._arrays, self._planner = number, arguments.arrays, planner
+        self._signature = planner.stamp(arguments.signature)
+        everyone = range(endpoint.layout.ranks)
+        self._contributors = tuple(everyone) if arguments.everyone else endpoint.contributors
         self._called_at = self._now = clock()
-        self._planned_down: tuple[Nic, ...] = ()
         self._executor: Executor | None = None
         self._steps = self._run()
         self.report: CallReport | None = None
@@ -110,47 +119,31 @@ class PendingCall:
                 yield
             if self._arrays is None:
                 self._arrays = _stand_in(self._signature)
-            choice = self._choose(self._arrays)
-            yield from self._make_room(self._arrays, choice)
-            executor = self._executor = Executor(engine, self._memory, self._prepare(self._arrays, choice))
+            start = engine.start_of(self.number)
+            assert start is not None
+            plan = self._planner.plan(start)
+            yield from self._make_room(plan)
+            executor = self._executor = Executor(engine, self._memory, self._prepare(self._arrays, plan))
             while not self._advance(executor):
                 yield
         finally:
             engine.liveness.rest()
-        self.report = self._make_report(choice, executor, failovers_before, resent_before)
+        self.report = self._make_report(plan, executor, failovers_before, resent_before)
 
-    def _choose(self, arrays: Arrays) -> Choice:
-        """Plan for the NICs that START says are up; newer failures are HotRepair's."""
-        start, layout = self._engine.start_of(self.number), self._endpoint.layout
-        assert start is not None
-        self._planned_down = tuple(nic for nic in layout if start.versions[layout.rank_of(nic)] % 2)
-        return choose(layout.nodes, layout.rails, self._wishes, self._planned_down, arrays.send.nbytes)
-
-    def _prepare(self, arrays: Arrays, choice: Choice) -> Call:
-        nic, layout = self._endpoint.nic, self._endpoint.layout
-        ranks = layout.ranks_of_node(nic.node)
-        plan = plan_node(
-            choice.stripes,
-            node=nic.node,
-            rail=nic.rail,
-            count=len(arrays.send),
-            chunk_elements=self._chunk_elements(arrays),
-        )
+    def _prepare(self, arrays: Arrays, plan: AgreedPlan) -> Call:
+        ranks = self._endpoint.layout.ranks_of_node(self._endpoint.nic.node)
         return Call(
             self.number,
             arrays.send,
             arrays.receive,
             self._signature,
-            lambda _start: plan,
+            lambda _start: plan.node,
             contributors=[rank - ranks.start for rank in self._contributors if rank in ranks],
             total=len(self._contributors),
         )
 
-    def _chunk_elements(self, arrays: Arrays) -> int:
-        return self._endpoint.settings.chunk_bytes // arrays.send.dtype.itemsize
-
     def _make_report(
-        self, choice: Choice, executor: Executor, failovers_before: int, resent_before: int
+        self, plan: AgreedPlan, executor: Executor, failovers_before: int, resent_before: int
     ) -> CallReport:
         assert executor.network_began_at is not None
         assert executor.network_ended_at is not None
@@ -159,8 +152,8 @@ class PendingCall:
         excluded = tuple(nic for nic in self._engine.health.excluded() if nic in layout)
         return CallReport(
             number=self.number,
-            strategy=self._in_force(choice, excluded).label,
-            pieces=choice.pieces,
+            strategy=plan.in_force(excluded).label,
+            pieces=plan.choice.pieces,
             excluded=excluded,
             time_s=clock() - self._called_at,
             network_s=executor.network_ended_at - executor.network_began_at,
@@ -172,16 +165,10 @@ class PendingCall:
     def _resent_bytes(self) -> int:
         return sum(channel.resent_bytes for channel in self._engine.senders.values())
 
-    def _in_force(self, choice: Choice, excluded: Sequence[Nic]) -> Strategy:
-        """What a NIC that died under way was followed by is HotRepair, whatever had been planned."""
-        surprised = not set(excluded) <= set(self._planned_down)
-        return Strategy.HOT_REPAIR if surprised else choice.strategy
-
-    def _make_room(self, arrays: Arrays, choice: Choice) -> Generator[None]:
+    def _make_room(self, plan: AgreedPlan) -> Generator[None]:
         """Grow the shared memory. All ranks of the host must do it together, so all must want the same."""
-        memory, buffer_bytes = self._memory, arrays.send.nbytes
-        operations = most_operations(choice.stripes, len(arrays.send), self._chunk_elements(arrays))
-        if memory.has_room(buffer_bytes, operations):
+        memory = self._memory
+        if memory.has_room(plan.buffer_bytes, plan.operations):
             return
         came = False
         try:
@@ -197,7 +184,7 @@ class PendingCall:
             if not came:
                 raise
         try:
-            memory.ensure(buffer_bytes, operations)
+            memory.ensure(plan.buffer_bytes, plan.operations)
         except MachineError as short:
             self._engine.give_up(ErrorKind.MACHINE, f"node {self._endpoint.nic.node}: {short}")
             raise
@@ -221,7 +208,7 @@ class PendingCall:
             engine.give_up(ErrorKind.MISMATCH, self._mismatch(start.signature))
         if start is None and engine.news.closing[leader] >= Closing.DONE:  # it tells all it knows, STARTs too
             engine.give_up(ErrorKind.MISMATCH, closed_early(layout.describe(leader), self.number))
-        down = [nic for nic in engine.health.down() if nic in layout] if self._is_fail_stop else []
+        down = [nic for nic in engine.health.down() if nic in layout] if self._planner.is_fail_stop else []
         if down:
             engine.give_up(
                 ErrorKind.FAIL_STOP,

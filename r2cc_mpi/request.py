@@ -33,8 +33,7 @@ class Request:
         Raises:
             R2ccError: What ended it, as :meth:`Communicator.Allreduce` would raise it.
         """
-        self._caller.wait(self._call)
-        return True
+        return self._caller.wait(self._call)
 
     test, wait = Test, Wait
 

@@ -1,4 +1,4 @@
-"""Names and codes that travel in START: strategies, collectives, element types.
+"""Names and codes that travel in START: strategies and their forms, collectives, element types.
 
 What a strategy runs is for `r2cc_mpi.planning` to say.
 """
@@ -10,6 +10,8 @@ import enum
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.catalogue import OPTCC_FORMS
+from algorithms.r2cc_allreduce import FORMS as R2CC_FORMS
 from r2cc_mpi.errors import UsageError
 
 
@@ -48,11 +50,16 @@ class Strategy(enum.IntEnum):
         raise UsageError(f"unknown strategy {text!r}; this version has {known}")
 
 
+FORMS: tuple[str | None, ...] = (None, *R2CC_FORMS, *OPTCC_FORMS)
+"""Forms of strategies; the index travels in START."""
+
+
 class Collective(enum.IntEnum):
     """Collectives; the numbers travel in START."""
 
     ALLREDUCE = 1
     BARRIER = 2
+    PLAN = 3  # agrees on the plan of a persistent collective
 
 
 DTYPES: tuple[npt.DTypeLike, ...] = (

@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from algorithms.nic import Nic
-from analysis import cost_model, rail_bound, rail_costs
-from analysis.candidates import find_straggler
+from analysis import rail_bound
 from analysis.rail_rates import RailRates
+from r2cc_mpi.expected_time import expected_time
 from r2cc_mpi.faults import Declared, Fault, FaultKind
 from r2cc_mpi.layout import Layout
-from r2cc_mpi.planning import Choice, Wishes, choose
+from r2cc_mpi.planning import Wishes, choose
 from r2cc_mpi.strategy import Strategy
 
 
@@ -60,39 +60,11 @@ def predict(
     unit_s = float(size_bytes / (wishes.rail_bytes_per_s * layout.rails))
     rates = RailRates.of(layout.nodes, layout.rails, dead=down, slow=dict(wishes.slow))
     choice = choose(layout.nodes, layout.rails, wishes, tuple(sorted(down)), size_bytes)
-    time = _time(rates, choice, Strategy.parse(strategy))
+    time = expected_time(rates, choice, Strategy.parse(strategy))
     bound = _bound(rates)
     return Prediction(
         None if time is None else float(time) * unit_s, None if bound is None else float(bound) * unit_s
     )
-
-
-def _time(rates: RailRates, choice: Choice, strategy: Strategy) -> Fraction | None:
-    """Closed form of what ran, in D/B."""
-    if strategy is not choice.strategy or strategy in {Strategy.RING, Strategy.HOT_REPAIR}:
-        return rail_costs.hot_repair(rates)
-    straggler = find_straggler(rates)
-    if strategy is Strategy.R2CC_ALLREDUCE and straggler is not None:
-        return cost_model.r2cc_allreduce(
-            rates.nodes,
-            straggler.lost,
-            choice.partial,
-            choice.pieces,
-            choice.form or "chain",
-            1 if choice.form == "helper" else None,
-        )
-    if strategy is Strategy.OPTCC and straggler is not None:
-        form = "simple" if choice.form == "ordering-2" else choice.form or "simple"
-        return cost_model.optcc(rates.nodes, straggler.lost, choice.pieces, form)
-    if strategy is Strategy.NESTED_OPTCC and choice.pieces is not None:
-        return _busiest_nic(rates, choice) * Fraction(choice.pieces + 3, choice.pieces)
-    return rail_costs.balance(rates, choice.order) or _busiest_nic(rates, choice)
-
-
-def _busiest_nic(rates: RailRates, choice: Choice) -> Fraction:
-    """Time of the NIC that is busy longest: what a ring with relays takes at least."""
-    loads = choice.stripes.rail_loads().items()
-    return max(max(both) / rates.rate(nic) for nic, both in loads if rates.is_live(nic))
 
 
 @lru_cache(maxsize=64)

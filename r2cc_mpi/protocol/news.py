@@ -31,6 +31,10 @@ class Signature(NamedTuple):
         dtype: Code of the element type.
         op: Code of the reduction.
         strategy: Code of the strategy.
+        plan: Number of the collective in which the plan was agreed, if this call replays it or asks for
+            another instead; 0: the plan is this call's own.
+        pieces: K, where a call asks for one by itself; 0: it does not.
+        form: Code of the strategy's form, where a call asks for one by itself; 0: it does not.
     """
 
     collective: int
@@ -38,6 +42,9 @@ class Signature(NamedTuple):
     dtype: int
     op: int
     strategy: int
+    plan: int = 0
+    pieces: int = 0
+    form: int = 0
 
 
 class Start(NamedTuple):
@@ -79,7 +86,7 @@ class ErrorFact(NamedTuple):
     text: str
 
 
-_ENTRY = struct.Struct("<IBQBBB")
+_ENTRY = struct.Struct("<IBQBBBIHB")
 _ERROR = struct.Struct("<BH")
 MAX_ERROR_TEXT = 1024
 

@@ -7,7 +7,7 @@ import pytest
 
 from r2cc_mpi import Communicator
 from tests.in_world.data import contribution, total
-from tests.in_world.failing import DEAD, kill_after
+from tests.in_world.failing import DEAD, kill_after, revive
 
 pytestmark = pytest.mark.mpi
 
@@ -32,19 +32,7 @@ def test_each_change_is_told_once(world, usual_spare_rails):
         comm.Allreduce(array, receive)
         comm.Barrier()
         comm.Barrier()
-
-        def revive(now):
-            if comm.rail.is_dead:
-                comm.rail.revive(now)
-                comm.rail_event(up=True, now=now)
-
-        if comm.nic == DEAD:
-            comm._driver.hooks.clear()
-            comm.add_hook(comm._callbacks.look)
-            comm.add_hook(revive)
-        knowing = np.zeros(1, np.int64)
-        while knowing[0] < comm.size:
-            comm.Allreduce(np.array([comm.health[DEAD].is_up], np.int64), knowing)
+        revive(comm, DEAD)
         np.testing.assert_array_equal(receive, total(comm.size, COUNT, "int64"))
     own = comm.nic == DEAD
     assert told == [(DEAD, False, "event" if own else "news"), (DEAD, True, "echo" if own else "news")]
