@@ -121,8 +121,8 @@ class PersistentRequest(Request):
     def is_outdated(self) -> bool:
         """Whether other NICs were down at the last start waited for than the plan was made for.
 
-        All ranks agreed on both, so all get the same answer at the same place of the program. A NIC that failed
-        under way counts from the next start on.
+        All ranks agreed on both, so all get the same answer at the same place of the program. A NIC that
+        failed under way counts from the next start on.
         """
         assert self._replay is not None
         if self._report is None or self._report.number < self._replay.number:

@@ -41,6 +41,11 @@ def test_world(ranks):
     check_world(world(ranks), ranks)
 
 
+def test_world_of_three_by_three():
+    """Replaying and planning anew on the papers' 3 x 3, where every strategy can serve."""
+    check_world(world(9, "-k", "replanning or in_every_replay", folder=f"{FOLDER}/test_persistent.py"), 9)
+
+
 def test_world_without_tests_fails():
     """A job whose ranks found nothing to run is no pass, whatever pytest says."""
     with pytest.raises(AssertionError):
