@@ -28,7 +28,7 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 
 
-class _EndedBySignalError(Exception):
+class EndedBySignalError(Exception):
     """Leaves the wait for mpiexec; carries the signal number."""
 
     def __init__(self, number: int) -> None:
@@ -85,7 +85,7 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str]) -> int:
         Its exit status; 128 + the signal's number if a signal ended it or us.
     """
     try:
-        with _ending_signals_raise():
+        with ending_signals_raise():
             process = subprocess.Popen(
                 command,
                 env=dict(environment),
@@ -95,29 +95,29 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str]) -> int:
             )
             try:
                 status = process.wait()
-            except _EndedBySignalError:
+            except EndedBySignalError:
                 _end(process)
                 raise
-    except _EndedBySignalError as ended:
+    except EndedBySignalError as ended:
         return 128 + ended.number
     return status if status >= 0 else 128 - status
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask a process and its group to end, and kill all that descends from it if that takes too long."""
-    family = [process.pid, *_descendants(process.pid)]
+    family = [process.pid, *descendants(process.pid)]
     try:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=GRACE_S)
-    except (subprocess.TimeoutExpired, _EndedBySignalError):  # too slow, or the user asks again
-        for pid in {*family, *_descendants(process.pid)}:
+    except (subprocess.TimeoutExpired, EndedBySignalError):  # too slow, or the user asks again
+        for pid in {*family, *descendants(process.pid)}:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait()
 
 
-def _descendants(ancestor: int) -> list[int]:
+def descendants(ancestor: int) -> list[int]:
     """List the processes that descend from one, as /proc shows them now."""
     parents: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
@@ -130,11 +130,11 @@ def _descendants(ancestor: int) -> list[int]:
 
 
 @contextmanager
-def _ending_signals_raise() -> Iterator[None]:
+def ending_signals_raise() -> Iterator[None]:
     """Turn the signals that end a program, unless ignored as under nohup, into an exception in this block."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        raise _EndedBySignalError(number)
+        raise EndedBySignalError(number)
 
     heard = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in heard}
