@@ -29,16 +29,34 @@ def predicted_s(layout: Layout, wishes: Wishes, plan: AgreedPlan, down: Collecti
     """
     if wishes.rail_bytes_per_s is None:
         return None
-    if plan.choice.strategy in {Strategy.RING, Strategy.HOT_REPAIR}:
+    time = replayed_time(layout, wishes, plan.choice, plan.down, down)
+    unit_s = plan.buffer_bytes / (wishes.rail_bytes_per_s * layout.rails)
+    return None if time is None else float(time * unit_s)
+
+
+def replayed_time(
+    layout: Layout, wishes: Wishes, choice: Choice, planned_without: Collection[Nic], down: Collection[Nic]
+) -> Fraction | None:
+    """Give the closed form of a plan that was made for some health and runs under another, in D/B.
+
+    Args:
+        layout: Nodes and rails.
+        wishes: What the plan was made from.
+        choice: What is planned.
+        planned_without: NICs that were down then.
+        down: NICs that are down now.
+
+    Returns:
+        The time; None for a plan other than the ring that HotRepair carries, which has no closed form.
+    """
+    if choice.strategy in {Strategy.RING, Strategy.HOT_REPAIR}:
         dead = down
-    elif set(down) <= set(plan.down):
-        dead = plan.down  # what came back is not used
+    elif set(down) <= set(planned_without):
+        dead = planned_without  # what came back is not used
     else:
         return None
     rates = RailRates.of(layout.nodes, layout.rails, dead=dead, slow=dict(wishes.slow))
-    time = expected_time(rates, plan.choice, plan.choice.strategy)
-    unit_s = plan.buffer_bytes / (wishes.rail_bytes_per_s * layout.rails)
-    return None if time is None else float(time * unit_s)
+    return expected_time(rates, choice, choice.strategy)
 
 
 def expected_time(rates: RailRates, choice: Choice, strategy: Strategy) -> Fraction | None:

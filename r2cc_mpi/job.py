@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
@@ -9,11 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.nic import Nic
 from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.communicator import Communicator
 from r2cc_mpi.driver import clock
 from r2cc_mpi.errors import IncompleteCollectiveError, WrongResultError
 from r2cc_mpi.fault_runner import FaultRunner
+from r2cc_mpi.persistent import PersistentRequest
 from r2cc_mpi.reduction import Reduction
 from r2cc_mpi.time_limit import TimeLimit
 
@@ -42,12 +45,14 @@ class Work:
         dtype: Their type.
         reduction: What is done with them.
         calls: Calls of an iteration, each with arrays of its own; times are divided by their number.
+        persistent: Whether the calls are planned once and then replayed.
     """
 
     count: int
     dtype: np.dtype[Any]
     reduction: Reduction = Reduction.SUM
     calls: int = 1
+    persistent: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Iteration:
         wrong: Wrong elements of all its calls; None when not checked.
         ended_at: When it ended, on the host's clock.
         down: NICs that were not in use at the end, as [node, rail].
+        planned_without: NICs that the replayed plan was made without; None when each call is planned anew.
     """
 
     collective: int
@@ -71,6 +77,7 @@ class Iteration:
     wrong: int | None
     ended_at: float
     down: list[list[int]]
+    planned_without: list[list[int]] | None = None
 
 
 class Job:
@@ -99,6 +106,7 @@ class Job:
         self._sends, self._results = (
             [np.empty(work.count, work.dtype) for _ in range(work.calls)] for _ in range(2)
         )
+        self._requests: dict[bool, list[PersistentRequest]] = {}
 
     @property
     def result(self) -> Array:
@@ -135,19 +143,22 @@ class Job:
             reports[-1].strategy,
             self._count_wrong(number) if check else None,
             ended_at,
-            [[nic.node, nic.rail] for nic in reports[-1].excluded],
+            _pairs(reports[-1].excluded),
+            _pairs(self._requests[in_place][-1].plan_report.excluded) if self._work.persistent else None,
         )
 
     def _call_all(self, number: int, *, in_place: bool) -> list[CallReport]:
         return [self._call(call, number, in_place=in_place) for call in range(self._work.calls)]
 
     def _call(self, call: int, number: int, *, in_place: bool) -> CallReport:
-        from mpi4py import MPI
-
-        send, result = MPI.IN_PLACE if in_place else self._sends[call], self._results[call]
+        result = self._results[call]
         try:
             with self._limit.watching():
-                self._comm.Allreduce(send, result, op=self._work.reduction)
+                if self._work.persistent:
+                    self._requests[in_place][call].Start()
+                    self._requests[in_place][call].Wait()
+                else:
+                    self._comm.Allreduce(self._send(call, in_place=in_place), result, op=self._work.reduction)
         except IncompleteCollectiveError as error:
             expected = np.empty_like(result)
             self._prepare(expected, self._turn(call, number), in_place=in_place)
@@ -157,6 +168,20 @@ class Job:
         assert self._comm.last_report is not None
         return self._comm.last_report
 
+    def _send(self, call: int, *, in_place: bool) -> object:
+        from mpi4py import MPI
+
+        return MPI.IN_PLACE if in_place else self._sends[call]
+
+    def _plan(self, *, in_place: bool) -> list[PersistentRequest]:
+        with self._limit.watching():
+            return [
+                self._comm.Allreduce_init(
+                    self._send(call, in_place=in_place), result, op=self._work.reduction
+                )
+                for call, result in enumerate(self._results)
+            ]
+
     def _count_wrong(self, number: int) -> int:
         return sum(
             self._data.count_wrong(result, self._turn(call, number))
@@ -164,6 +189,8 @@ class Job:
         )
 
     def _prepare_all(self, number: int, *, in_place: bool) -> None:
+        if self._work.persistent and in_place not in self._requests:
+            self._requests[in_place] = self._plan(in_place=in_place)
         for call, (send, result) in enumerate(zip(self._sends, self._results, strict=True)):
             self._prepare(result, self._turn(call, number), in_place=in_place)
             if not in_place:
@@ -179,6 +206,10 @@ class Job:
     def _turn(self, call: int, number: int) -> int:
         """Number the calls of all iterations, so that each has data of its own."""
         return number * self._work.calls + call
+
+
+def _pairs(nics: Sequence[Nic]) -> list[list[int]]:
+    return [[nic.node, nic.rail] for nic in nics]
 
 
 def corrupt_element(array: Array, place: int) -> None:

@@ -104,6 +104,7 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
                 nics,
                 options.faults,
                 size_bytes=size_of[index // per_size],
+                planned_without=_nics(views[0].planned_without),
             )
         records.append(
             IterationRecord(
@@ -121,6 +122,10 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
         )
         since = until
     return records
+
+
+def _nics(pairs: list[list[int]] | None) -> list[Nic] | None:
+    return None if pairs is None else [Nic(*pair) for pair in pairs]
 
 
 def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[FailoverRecord]:

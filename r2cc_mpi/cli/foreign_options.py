@@ -30,7 +30,7 @@ NO_GPU = "nothing here runs on a GPU"
 FOREIGN = (
     Foreign("-t", "--nthreads", "1", "every rank is a process of its own, start more of them"),
     Foreign("-g", "--ngpus", "1", "every rank owns one rail and no GPU, start more ranks"),
-    Foreign("-G", "--cudagraph", "0", NO_GPU),
+    Foreign("-G", "--cudagraph", "0", f"{NO_GPU}; --persistent replays a plan as a graph does"),
     Foreign("-C", "--report_cputime", "0", "times are those of the host's clock already"),
     Foreign("-z", "--blocking", "0", "every call blocks, and a barrier precedes each iteration"),
     Foreign("-p", "--parallel_init", "0", "there is one thread of a rank to initialise"),

@@ -35,6 +35,7 @@ class Method:
         skipped: First iterations that the statistics of iterations leave out, fewer than there are.
         timestamps: Whether rows say when they were done.
         time_limit_s: Seconds after which a call is given up, or None.
+        persistent: Whether the calls replay a plan that is made once for each size.
     """
 
     iterations: int = 20
@@ -47,6 +48,7 @@ class Method:
     skipped: int = 0
     timestamps: bool = False
     time_limit_s: float | None = None
+    persistent: bool = False
 
 
 def read_method(words: Namespace) -> Method:
@@ -76,4 +78,5 @@ def read_method(words: Namespace) -> Method:
         skipped=skipped,
         timestamps=switch("-S", words.report_timestamps),
         time_limit_s=limit,
+        persistent=words.persistent,
     )

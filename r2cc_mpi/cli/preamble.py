@@ -45,9 +45,10 @@ def layout_lines(options: RunOptions) -> list[str]:
     """Write how the network is laid out, and what is to happen to it."""
     rate = options.rail_rate_bytes_per_s
     pace = "unpaced" if rate is None else f"{rate / 1e6:g} MB/s each way"
+    replayed = ", planned once and replayed" if options.method.persistent else ""
     return [
         f"# r2cc {options.collective}: {options.layout} ({options.layout.ranks} ranks)",
-        f"# virtual rails, {pace}; strategy {options.strategy}",
+        f"# virtual rails, {pace}; strategy {options.strategy}{replayed}",
         *(
             f"# fault: {fault.option}{' (silent)' if fault.silent else ''}{' (late)' if fault.late else ''}"
             for fault in options.faults

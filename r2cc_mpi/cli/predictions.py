@@ -10,7 +10,7 @@ from functools import lru_cache
 from algorithms.nic import Nic
 from analysis import rail_bound
 from analysis.rail_rates import RailRates
-from r2cc_mpi.expected_time import expected_time
+from r2cc_mpi.expected_time import expected_time, replayed_time
 from r2cc_mpi.faults import Declared, Fault, FaultKind
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.planning import Wishes, choose
@@ -38,6 +38,7 @@ def predict(
     faults: Sequence[Fault],
     *,
     size_bytes: int,
+    planned_without: Sequence[Nic] | None = None,
 ) -> Prediction:
     """Ask the closed forms about an iteration in which nothing changed.
 
@@ -50,6 +51,7 @@ def predict(
         down: NICs that the iteration ran without.
         faults: The faults of the run.
         size_bytes: Bytes to reduce per node.
+        planned_without: NICs that were down for the plan, if that is an older one that is replayed.
 
     Returns:
         Nothing where rails are not paced or one of them slows down on the way.
@@ -59,8 +61,12 @@ def predict(
         return Prediction()
     unit_s = float(size_bytes / (wishes.rail_bytes_per_s * layout.rails))
     rates = RailRates.of(layout.nodes, layout.rails, dead=down, slow=dict(wishes.slow))
-    choice = choose(layout.nodes, layout.rails, wishes, tuple(sorted(down)), size_bytes)
-    time = expected_time(rates, choice, Strategy.parse(strategy))
+    known = down if planned_without is None else planned_without
+    choice = choose(layout.nodes, layout.rails, wishes, tuple(sorted(known)), size_bytes)
+    if planned_without is None:
+        time = expected_time(rates, choice, Strategy.parse(strategy))
+    else:
+        time = replayed_time(layout, wishes, choice, planned_without, down)
     bound = _bound(rates)
     return Prediction(
         None if time is None else float(time) * unit_s, None if bound is None else float(bound) * unit_s

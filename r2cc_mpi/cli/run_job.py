@@ -191,7 +191,7 @@ def _job(comm: Communicator, faults: FaultRunner, limit: TimeLimit, options: Run
         comm.layout.nodes, comm.layout.rails, options.wishes, tuple(sorted(_declared(options))), size_bytes
     )
     expected_bytes = int(planned.stripes.rail_loads().get(comm.nic, (0, 0))[0] * size_bytes)
-    work = Work(count, dtype, reduction, options.method.calls)
+    work = Work(count, dtype, reduction, options.method.calls, options.method.persistent)
     return Job(comm, faults, limit, data, work, expected_bytes)
 
 

@@ -106,6 +106,7 @@ def _add_measurement(run: Parser) -> None:
     add("-n", "--iters", default="20", metavar="N", help="timed iterations (default: 20)")
     add("-w", "--warmup_iters", default="1", metavar="N", help="iterations before those (default: 1)")
     add("-m", "--agg_iters", default="1", metavar="N", help="calls of an iteration (default: 1)")
+    add("--persistent", action="store_true", help="plan once for each size and replay that, whatever fails")
     add("-N", "--run_cycles", default="1", metavar="N", help="run all sizes so many times (default: 1)")
     add(
         "-c",

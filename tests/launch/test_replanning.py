@@ -43,6 +43,16 @@ def test_repair_then_plan(words, algorithm, options):
     check_rail_bytes(ended.iterations[2], THREE, planned, COUNT, 4)
 
 
+def test_persistent_plan_is_not_planned_anew():
+    """Replays go on under HotRepair, to the byte, where calls would be planned anew."""
+    words = ["--persistent", "--strategy", "balance", "--fail", "1:1@iter=2,30%"]
+    ended = run("--nodes", "3", "--rails", "3", *SIZE, "-n", "3", *words)
+    check_passed(ended, iterations=3)
+    assert [one["strategy"] for one in ended.iterations] == ["ring", "hot-repair", "hot-repair"]
+    repaired = stripes_of(THREE, [Nic(1, 1)], "hot-repair")
+    check_rail_bytes(ended.iterations[2], THREE, repaired, COUNT, 4)
+
+
 def test_second_failure_under_a_plan():
     """A NIC that dies while R2CC-AllReduce runs is repaired too; two degraded nodes are balanced."""
     faults = ["--fail", "1:1", "--fail", "2:0@iter=2,30%"]

@@ -186,6 +186,27 @@ class FakeCommunicator:
             number=number, time_s=0.5, network_s=0.25, strategy="ring", excluded=self.excluded
         )
 
+    def Allreduce_init(self, send, receive, op=None):
+        """Make a persistent sum, planned without the NICs that are down now."""
+        self.calls.append("plan")
+        return FakePersistentRequest(self, (send, receive, op))
+
+
+class FakePersistentRequest:
+    """Stands for `PersistentRequest`."""
+
+    def __init__(self, comm, arguments):
+        self._comm, self._arguments = comm, arguments
+        self.plan_report = SimpleNamespace(excluded=tuple(comm.excluded))
+
+    def Start(self):
+        """Note a start."""
+        self._comm.calls.append("start")
+
+    def Wait(self):
+        """Add what the others contribute."""
+        self._comm.Allreduce(*self._arguments)
+
 
 def words(count):
     """Make shared 64-bit words."""

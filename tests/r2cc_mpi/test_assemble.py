@@ -107,6 +107,20 @@ def test_prediction_after_a_failure():
     assert record.bound_s == (1 << 20) / 1e6  # all of the data, over the one rail that is left
 
 
+@pytest.mark.parametrize(
+    ("planned_without", "down", "seconds"),
+    [([], [[1, 1]], 2), ([[1, 1]], [[1, 1]], 1.5), ([[1, 1]], [], 1.5), ([[1, 1]], [[0, 0]], None)],
+)
+def test_prediction_of_a_replay(planned_without, down, seconds):
+    """A replayed ring follows what is down, Balance what was down for its plan; else no form is known."""
+    line = ["--nodes", "3", "--rails", "3", "--rail-rate", "1MB/s", "-b", "2359296", "-n", "1"]
+    words = ["run", "allreduce", *line, "--strategy", "balance", "--persistent"]
+    replay = replace(iteration(1, strategy="balance", down=down), planned_without=planned_without)
+    (record,) = iteration_records(read_options(build_parser().parse_args(words), None), [rank([replay])] * 9)
+    healthy_s = 2359296 / 3e6 * 4 / 3
+    assert record.predicted_s == (None if seconds is None else pytest.approx(seconds * healthy_s))
+
+
 def test_prediction_with_a_slow_rail():
     """A rail that is slow from the start counts: half the rate, twice the time; T* is 4/3 of the healthy."""
     (record,) = iteration_records(options("-n", "1", "--slow", "1:1=0.5"), healthy_ranks(1))

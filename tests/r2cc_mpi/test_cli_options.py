@@ -70,6 +70,11 @@ def test_one_option_under_two_names(tmp_path):
     assert read("--csv -").csv == "-"
 
 
+def test_persistent_is_asked_for():
+    """Calls are planned one by one unless `--persistent` is given."""
+    assert [read(words).method.persistent for words in ("", "--persistent")] == [False, True]
+
+
 def test_long_names_are_those_of_nccl_tests():
     """Every option of measurement has the long name that it has there."""
     line = (

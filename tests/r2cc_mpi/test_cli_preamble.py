@@ -7,7 +7,9 @@ from dataclasses import replace
 from algorithms.nic import Nic
 from r2cc_mpi.cli.description import device_info, reported_environment
 from r2cc_mpi.cli.method import Method
-from r2cc_mpi.cli.preamble import preamble
+from r2cc_mpi.cli.options import read_options
+from r2cc_mpi.cli.parser import build_parser
+from r2cc_mpi.cli.preamble import layout_lines, preamble
 from r2cc_mpi.cli.sizes import Sweep
 from tests.r2cc_mpi.reports import JOB
 
@@ -61,3 +63,14 @@ def test_secrets_of_the_environment_stay_there():
         "AWS_SECRET_ACCESS_KEY": "secret",
     }
     assert reported_environment(environment) == ("R2CC_X=1", "SLURM_JOB_ID=7", "UCX_TLS=tcp")
+
+
+def test_layout_says_that_plans_are_replayed():
+    """The line about the strategy says whether calls are planned one by one."""
+    line = ["run", "allreduce", "--nodes", "2", "--rails", "2"]
+    lines = [
+        layout_lines(read_options(build_parser().parse_args([*line, *more]), None))[1]
+        for more in ([], ["--persistent"])
+    ]
+    plain = "# virtual rails, unpaced; strategy auto"
+    assert lines == [plain, f"{plain}, planned once and replayed"]

@@ -25,7 +25,16 @@ def no_mpi(monkeypatch):
     monkeypatch.setattr(mpi4py, "MPI", SimpleNamespace(IN_PLACE=IN_PLACE), raising=False)
 
 
-def make_job(comm, count=100, dtype="float32", calls=1, limit_s=None, reduction=Reduction.SUM, own=None):
+def make_job(
+    comm,
+    count=100,
+    dtype="float32",
+    calls=1,
+    limit_s=None,
+    reduction=Reduction.SUM,
+    own=None,
+    **more,
+):
     """Make a job at rank 0 of `comm`, whose other ranks contribute what the pattern says.
 
     Without a pattern it has the user's own array, `own`.
@@ -33,7 +42,7 @@ def make_job(comm, count=100, dtype="float32", calls=1, limit_s=None, reduction=
     data = Pattern(dtype, 0, RANKS, reduction) if own is None else OwnData(own, [own])
     if comm.others is None and own is None:
         comm.others = others_of(data, count, dtype)
-    work = Work(count, np.dtype(dtype), reduction, calls)
+    work = Work(count, np.dtype(dtype), reduction, calls, **more)
     return Job(comm, FaultRunner(comm, ()), TimeLimit(comm, limit_s), data, work, expected_bytes=100)
 
 
@@ -69,6 +78,22 @@ def test_iteration_is_timed_and_checked(in_place):
     assert comm.calls == ["barrier", "in place" if in_place else "two arrays"]
     assert (one.collective, one.time_s, one.network_s, one.strategy) == (2, 0.5, 0.25, "ring")
     assert (one.wrong, one.down) == (0, [[1, 0]])
+
+
+def test_persistent_iterations_replay_one_plan():
+    """Each array's plan is made once, before the first iteration that uses it, and then started."""
+    comm = FakeCommunicator()
+    comm.excluded = [Nic(1, 0)]
+    job = make_job(comm, calls=2, persistent=True)
+    replayed = ["barrier", "start", "two arrays", "start", "two arrays"]
+    for number, planned in ((1, ["plan", "plan"]), (2, [])):
+        one = job.iterate(number, in_place=False, check=True, corrupt=False)
+        assert comm.calls == [*planned, *replayed]
+        assert (one.wrong, one.planned_without) == (0, [[1, 0]])
+        comm.calls.clear()
+        comm.excluded = []
+    assert job.iterate(1, in_place=True, check=True, corrupt=False).planned_without == []
+    assert comm.calls[:2] == ["plan", "plan"]
 
 
 def test_corrupted_element_is_seen():
