@@ -59,6 +59,7 @@ class Namespace:
         self.name = name
         with _inside(name, os.O_CREAT | os.O_EXCL if create else 0):
             self._netlink = IPRoute()
+        self._indices: dict[str, int] = {}
         if create:
             self.switch("lo", on=True)
 
@@ -110,11 +111,13 @@ class Namespace:
 
     def interfaces(self) -> dict[str, Interface]:
         """Describe all links by name."""
-        return {link.get_attr("IFLA_IFNAME"): _interface(link) for link in self._netlink.get_links()}
+        found = {link.get_attr("IFLA_IFNAME"): _interface(link) for link in self._netlink.get_links()}
+        self._indices = {name: interface.index for name, interface in found.items()}
+        return found
 
     def interface(self, name: str) -> Interface:
         """Describe one link, which is quicker."""
-        (link,) = self._netlink.link("get", ifname=name)
+        (link,) = self._netlink.link("get", index=self._index(name))
         return _interface(link)
 
     def limits(self) -> dict[int, float]:
@@ -130,8 +133,9 @@ class Namespace:
         self._netlink.close()
 
     def _index(self, name: str) -> int:
-        index: int = self._netlink.link_lookup(ifname=name)[0]
-        return index
+        if name not in self._indices:  # a question less when the moment of a change matters
+            self._indices[name] = self._netlink.link_lookup(ifname=name)[0]
+        return self._indices[name]
 
     def _silence(self, name: str) -> None:
         """Keep IPv6 from sending router solicitations, which would count as traffic of a rail."""
