@@ -21,6 +21,7 @@ from r2cc_mpi.errors import (
 )
 from r2cc_mpi.nic_health import NicHealth
 from r2cc_mpi.persistent import PersistentRequest, PlanReport
+from r2cc_mpi.pinning import pin
 from r2cc_mpi.reduction import Reduction
 from r2cc_mpi.request import Request
 
@@ -43,4 +44,5 @@ __all__ = [
     "TimeLimitError",
     "UsageError",
     "WrongResultError",
+    "pin",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from r2cc_mpi.endpoint import Endpoint
 from r2cc_mpi.errors import R2ccError, UsageError
 from r2cc_mpi.gathering import all_gather
 from r2cc_mpi.groups import Groups, layout_of
+from r2cc_mpi.netdev.rails import agree, check_interfaces
 from r2cc_mpi.planning import Wishes, slow_from_the_start
 from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.splitting import Choice, check_choices, choice_of, declared_in, parts_of, renumbered
@@ -37,7 +38,10 @@ class Communicator(Collectives):
         rails: Rails per node; by default as many as ranks per node. Each is owned by one rank.
         ranks_per_node: Ranks per node, if they are more than its rails: the others only bring data and take
             results.
-        rail_rate: Pace each rail in each direction at this many bytes per second; None: not at all.
+        interfaces: Names of the network interfaces that are the rails, the same on every node, to which
+            :func:`r2cc_mpi.pin` has tied this process; by default rails are virtual.
+        rail_rate: Bytes per second of each rail in each direction. Virtual rails are paced at it; None: not
+            at all. Of interfaces it is what they have; None: what their drivers say.
         strategy: 'auto' (the planner's choice for every call), 'ring', 'hot-repair', 'balance',
             'r2cc-allreduce', 'optcc' or 'nested-optcc'; see :mod:`r2cc_mpi.planning`.
         pieces: K of R2CC-AllReduce's second stage or OptCC's segments; None: the planner's best.
@@ -53,7 +57,7 @@ class Communicator(Collectives):
     Raises:
         UsageError: The ranks do not divide into nodes, or an argument is impossible.
         SignatureMismatchError: The ranks' arguments differ.
-        MachineError: MPI lacks THREAD_MULTIPLE, or ``/dev/shm`` is too small.
+        MachineError: MPI lacks THREAD_MULTIPLE, ``/dev/shm`` is too small, or an interface cannot be a rail.
     """
 
     def __init__(  # noqa: PLR0913  (each is a choice by itself, and named)
@@ -63,6 +67,7 @@ class Communicator(Collectives):
         nodes: int | None = None,
         rails: int | None = None,
         ranks_per_node: int | None = None,
+        interfaces: Sequence[str] | None = None,
         rail_rate: float | None = None,
         strategy: str = "auto",
         pieces: int | None = None,
@@ -87,10 +92,16 @@ class Communicator(Collectives):
             "isolation_timeout": isolation_timeout,
         }
         shape = {"nodes": nodes, "rails": rails, "ranks_per_node": ranks_per_node}
-        check_alike(world, {**shape, "failed": failed, **self._inherited})
+        self._interfaces = tuple(interfaces or ())
+        alike = {**shape, "interfaces": ",".join(self._interfaces), "failed": failed, **self._inherited}
+        check_alike(world, alike)
         self.strategy = Strategy.parse(strategy)
         layout = layout_of(world, nodes, rails, ranks_per_node)
         check_numbers(layout, rail_rate, isolation_timeout, failed)
+        if self._interfaces:
+            check_interfaces(self._interfaces, layout)
+            found = agree(world, layout, self._interfaces, failed)
+            rail_rate = found if rail_rate is None else rail_rate
         wishes = Wishes(
             self.strategy,
             pieces,
@@ -102,7 +113,9 @@ class Communicator(Collectives):
         check_wishes(wishes, layout)
         settings = Settings.for_rate(rail_rate, isolation_timeout)
         contributors = contributors_of(world.allgather(bool(contribute)), layout)
-        endpoint = Endpoint(Groups(world, layout), layout, settings, rail_rate, failed, contributors)
+        nic = layout.nic_of(world.rank)
+        mine = self._interfaces[nic.rail] if self._interfaces and nic in layout else None
+        endpoint = Endpoint(Groups(world, layout), layout, settings, rail_rate, mine, failed, contributors)
         super().__init__(endpoint, Caller(endpoint, wishes), MPI, contributes=bool(contribute))
 
     # Parts.
@@ -146,6 +159,9 @@ class Communicator(Collectives):
                 nodes=len(part.ranks) // part.ranks_per_node,
                 rails=part.rails,
                 ranks_per_node=part.ranks_per_node,
+                interfaces=[self._interfaces[nic.rail] for nic in names if names[nic].node == 0]
+                if self._interfaces
+                else None,
                 failed=[names[nic] for nic in declared_in(self.health) if nic in names],
                 contribute=self._contributes,
                 **{**self._inherited, "slow": {names[nic]: slow[nic] for nic in slow if nic in names}},

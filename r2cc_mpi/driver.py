@@ -23,8 +23,8 @@ from r2cc_mpi.virtual_rail import VirtualRail
 SERVICE_INTERVAL_S = 0.002
 SHORTEST_SLEEP_S = 20e-6
 LONGEST_SLEEP_S = 1e-3
-LONGEST_SLEEP_UNPACED_S = 0.2e-3
-"""Where rails are not paced, a chunk takes about as long."""
+LONGEST_SLEEP_FAST_S = 0.2e-3
+"""Where rails are fast, or as fast as they can be, a chunk takes about as long."""
 
 clock = time.monotonic
 """One clock for all ranks of a host, so that times measured by different ranks can be compared."""
@@ -59,6 +59,7 @@ class Driver:
         memory: Its node's shared memory.
         wire: Where the engine sends; its outboxes are attached here.
         on_fatal: Called in the service thread with whatever it died of; it must end the job.
+        chunk_time_s: How long a full chunk takes on a rail, as far as known; else 0.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Driver:
         memory: SharedNode,
         wire: RankWire,
         on_fatal: Callable[[BaseException], None],
+        chunk_time_s: float,
     ) -> None:
         self.engine, self.rail, self._on_fatal = engine, rail, on_fatal
+        self._longest_sleep_s = min(max(chunk_time_s / 4, LONGEST_SLEEP_FAST_S), LONGEST_SLEEP_S)
         neighbours = [r for r in range(engine.rails) if r != engine.me.rail]
         self._inboxes = [memory.inbox(r, engine.pool) for r in neighbours]
         self._outboxes = {r: memory.outbox(r) for r in neighbours}
@@ -183,8 +186,7 @@ class Driver:
         if idle == 0:
             os.sched_yield()  # ranks often outnumber cores, and another one may be next in a chain
             return
-        longest_s = LONGEST_SLEEP_S if self.rail.is_paced else LONGEST_SLEEP_UNPACED_S
-        sleep_s = min(SHORTEST_SLEEP_S * 2.0 ** min(idle, 8), longest_s)
+        sleep_s = min(SHORTEST_SLEEP_S * 2.0 ** min(idle, 8), self._longest_sleep_s)
         due = self.rail.next_due()
         if due is not None:
             sleep_s = min(sleep_s, max(due - clock(), SHORTEST_SLEEP_S))

@@ -26,6 +26,7 @@ from r2cc_mpi.errors import (
 from r2cc_mpi.groups import Groups
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.mpi_rail import MpiRail
+from r2cc_mpi.netdev.rails import RailLink
 from r2cc_mpi.protocol.engine import Engine
 from r2cc_mpi.protocol.news import ErrorKind, News
 from r2cc_mpi.protocol.settings import Settings
@@ -54,6 +55,7 @@ class Endpoint:
         layout: Nodes and rails.
         settings: Sizes and times of the protocol.
         rail_rate: Rate of each rail in each direction, bytes per second, or None.
+        interface: The network interface that is this rank's rail; None: a virtual rail, paced at the rate.
         failed: NICs that are down from the start.
         contributors: Ranks that bring data, at least one of each node.
 
@@ -65,7 +67,9 @@ class Endpoint:
         leader: The rank whose START begins every collective: the first that brings data.
         engine: The protocol.
         memory: What the node's ranks share.
-        rail: This rank's software NIC.
+        rail: This rank's software NIC; in front of an interface it only counts.
+        rail_rate: The same rate.
+        link: This rank's interface, if it is watched.
         world: MPI's communicator of all ranks; for the start only.
         driver: Carries messages between them.
         is_open: Whether it has neither closed nor been abandoned.
@@ -81,6 +85,7 @@ class Endpoint:
         layout: Layout,
         settings: Settings,
         rail_rate: float | None,
+        interface: str | None,
         failed: Collection[Nic],
         contributors: Sequence[int],
     ) -> None:
@@ -100,10 +105,16 @@ class Endpoint:
         self.engine = Engine(self.nic, layout.nodes, places, wire, settings)
         serial = groups.world.bcast(random.randrange(SERIALS))
         self._mpi_rail = MpiRail(groups.rail, self.engine.pool, body_bytes, settings.window, serial)
-        self.rail = VirtualRail(self._mpi_rail, rail_rate, common_clock=groups.is_one_host)
-        self.driver = Driver(self.engine, self.rail, self.memory, wire, self.die)
+        pace = rail_rate if interface is None else None
+        self.rail, self.rail_rate = (
+            VirtualRail(self._mpi_rail, pace, common_clock=groups.is_one_host),
+            rail_rate,
+        )
+        chunk_time_s = settings.chunk_bytes / rail_rate if rail_rate else 0.0
+        self.driver = Driver(self.engine, self.rail, self.memory, wire, self.die, chunk_time_s)
         self.is_open = True
         self.has_raised = False
+        self._could_leave_at = float("inf")
         # The protocol numbers ranks like NICs. One that owns none has an address whose NIC is always down.
         addresses = map(layout.nic_of, range(layout.ranks))
         down = [*failed, *(address for address in addresses if address not in layout)]
@@ -111,6 +122,10 @@ class Endpoint:
         if self.nic in down:
             self.rail.die(late=False)
             self.engine.rail_event(up=False, now=clock())
+        self.link: RailLink | None = None
+        if interface is not None and self.nic not in down:
+            self.link = RailLink(interface, self._link_changed)
+            self.driver.hooks.append(self.link.look)
         groups.world.Barrier()
         last_resort.watch(self)
         self.driver.start()
@@ -123,6 +138,9 @@ class Endpoint:
         """
         if not self.is_open:
             raise UsageError("this communicator is closed; create a new one")
+
+    def _link_changed(self, up: bool, cause: str, now: float) -> None:  # noqa: FBT001  (a callback)
+        self.engine.rail_event(up=up, now=now, cause=cause)
 
     def raise_error(self) -> None:
         """Raise the error that ends the job, if there is one."""
@@ -165,7 +183,16 @@ class Endpoint:
         if latest > calls:
             self.engine.give_up(ErrorKind.MISMATCH, closed_early(self.name, latest))
         self.raise_error()
-        return self.engine.closing.may_leave(now) and (self.rail.is_idle or self.rail.is_dead)
+        if not self.engine.closing.may_leave(now):
+            return False
+        self._could_leave_at = min(self._could_leave_at, now)
+        return self._has_nothing_to_send() or now > self._could_leave_at + 2 * self.settings.stall_s
+
+    def _has_nothing_to_send(self) -> bool:
+        """Say whether all has left that can: what a dead link holds back may stay there for ever."""
+        is_up = self.engine.health.is_up
+        live = [node for node in range(self.layout.nodes) if is_up(Nic(node, self.nic.rail))]
+        return self.rail.is_dead or not is_up(self.nic) or self.rail.is_idle_towards(live)
 
     def abandon(self) -> None:
         """Leave after a collective that could not complete, without waiting for nodes that cannot be reached.
@@ -196,6 +223,8 @@ class Endpoint:
     def _stop(self) -> None:
         self.driver.stop()
         self._mpi_rail.cancel_receives()
+        if self.link is not None:
+            self.link.close()
 
     def die(self, error: BaseException) -> None:
         """End the whole job with the reason: without its service thread, others would wait for this rank."""

@@ -9,6 +9,7 @@ from r2cc_mpi.call_report import CallReport
 from r2cc_mpi.caller import Caller
 from r2cc_mpi.endpoint import Endpoint
 from r2cc_mpi.health_callbacks import HealthCallback, HealthCallbacks
+from r2cc_mpi.netdev.netlink import KernelBytes
 from r2cc_mpi.nic_health import NicHealth, health_of
 from r2cc_mpi.protocol.engine import Detection
 from r2cc_mpi.protocol.hot_repair import Failover
@@ -109,6 +110,15 @@ class Inspection:
     def rail_event(self, *, up: bool, now: float) -> None:
         """Tell the engine what this rank's rail reports of itself; call it from a hook."""
         self._engine.rail_event(up=up, now=now)
+
+    @property
+    def rail_rate(self) -> float | None:
+        """Bytes per second of each rail in each direction; None if not known."""
+        return self._endpoint.rail_rate
+
+    def kernel_bytes(self) -> KernelBytes | None:
+        """Say what the kernel has counted at this rank's interface; None if it uses none."""
+        return None if self._endpoint.link is None else self._endpoint.link.carried()
 
     def call_roll(self) -> RollCall:
         """Ask every rank whether it has done its part of this rank's last collective; call it from a hook.

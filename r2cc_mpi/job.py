@@ -68,6 +68,8 @@ class Iteration:
         ended_at: When it ended, on the host's clock.
         down: NICs that were not in use at the end, as [node, rail].
         planned_without: NICs that the replayed plan was made without; None when each call is planned anew.
+        kernel: What the kernel had counted at this rank's interface when it began, as [sent, received]; None
+            for a virtual rail.
     """
 
     collective: int
@@ -78,6 +80,7 @@ class Iteration:
     ended_at: float
     down: list[list[int]]
     planned_without: list[list[int]] | None = None
+    kernel: list[int] | None = None
 
 
 class Job:
@@ -130,6 +133,7 @@ class Job:
         """
         self._prepare_all(number, in_place=in_place)
         self._comm.Barrier()  # after the preparation, whose length differs from rank to rank
+        kernel = self._comm.kernel_bytes()
         self._faults.begin(number, self._expected_bytes, clock())
         reports = self._call_all(number, in_place=in_place)
         self._faults.end()
@@ -145,6 +149,7 @@ class Job:
             ended_at,
             _pairs(reports[-1].excluded),
             _pairs(self._requests[in_place][-1].plan_report.excluded) if self._work.persistent else None,
+            None if kernel is None else list(kernel),
         )
 
     def _call_all(self, number: int, *, in_place: bool) -> list[CallReport]:

@@ -8,7 +8,7 @@ half-way stays incomplete, and later ones complete before it. Nothing here ever 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,6 +60,7 @@ class MpiRail:
         self._data_tag = 2 * (serial % (tags // 2))
         self._control_tag = self._data_tag + 1
         self._sends: list[MPI.Request] = []
+        self._targets: list[int] = []
         self._completions: list[Completion | None] = []
         self._receives: list[MPI.Request] = []
         self._buffers: list[Buffer | None] = []
@@ -76,10 +77,9 @@ class MpiRail:
             for _ in range(POSTED_CONTROLS):
                 self._post_control(None)
 
-    @property
-    def pending_sends(self) -> int:
-        """Sends that MPI has not completed."""
-        return len(self._sends)
+    def is_sending_to(self, nodes: Collection[int]) -> bool:
+        """Say whether MPI has not completed all sends to these nodes."""
+        return any(target in nodes for target in self._targets)
 
     def send(self, node: int, message: Message, stamp: int, completion: Completion | None = None) -> None:
         """Start to send.
@@ -99,6 +99,7 @@ class MpiRail:
             # MPI reads the bytes in place; the request keeps them alive.
             request = self._comm.Isend([header + message.body, self._mpi.BYTE], node, self._control_tag)
         self._sends.append(request)
+        self._targets.append(node)
         self._completions.append(completion)
 
     def poll(self) -> list[tuple[Arrival, int]]:
@@ -174,6 +175,7 @@ class MpiRail:
                 completion()
         gone = set(indices)
         self._sends = [request for i, request in enumerate(self._sends) if i not in gone]
+        self._targets = [target for i, target in enumerate(self._targets) if i not in gone]
         self._completions = [completion for i, completion in enumerate(self._completions) if i not in gone]
 
     def give_back(self, buffer: Buffer) -> None:

@@ -17,8 +17,8 @@ class NicHealth:
         is_up: Whether it works.
         since: When this rank learned it, seconds on :data:`r2cc_mpi.driver.clock`; None if it was never
             reported.
-        cause: How this rank learned it: 'event', 'probe', 'news', 'echo' or 'declared'; empty if it was never
-            reported.
+        cause: How this rank learned it: 'event', 'probe', 'news', 'echo', 'declared' or, of its own
+            interface, 'netlink event: ' and what happened; empty if it was never reported.
     """
 
     nic: Nic

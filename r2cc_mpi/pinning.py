@@ -6,8 +6,10 @@ lives here, as pure functions from environments to environments.
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -110,6 +112,36 @@ def rail_environment(rail: int, interfaces: Sequence[str]) -> dict[str, str]:
         )
     name = interfaces[rail]
     return {"FI_TCP_IFACE": name, "OMPI_MCA_btl_tcp_if_include": name, "UCX_NET_DEVICES": name}
+
+
+def pin(
+    interfaces: Sequence[str],
+    ranks_per_node: int | None = None,
+    environment: MutableMapping[str, str] = os.environ,
+) -> None:
+    """Tie this rank's MPI to the network interface of its rail; call it before MPI starts.
+
+    Without a launcher it does nothing. An interface that this host lacks is left out: MPI would end the job
+    there, or wait for ever, whereas a communicator names the host and the interface, on every rank.
+
+    Args:
+        interfaces: Names of the interfaces, by rail, the same on every node.
+        ranks_per_node: Ranks of each node, if they are more than its rails. Those that own no rail are not
+            tied to any.
+        environment: Where the settings go; rank and size are read there too.
+
+    Raises:
+        UsageError: MPI has started already.
+    """
+    if "mpi4py.MPI" in sys.modules:
+        raise UsageError("pin() has to come before MPI starts, so before the import of mpi4py.MPI")
+    place = find_place(environment)
+    if place is None:
+        return
+    rail = place.rank % (ranks_per_node or len(interfaces))
+    present = {name for _, name in socket.if_nameindex()}
+    if rail < len(interfaces) and interfaces[rail] in present:
+        environment.update(rail_environment(rail, interfaces))
 
 
 def require_matching_library(environment: Mapping[str, str], *, mpich_wheel: bool) -> None:

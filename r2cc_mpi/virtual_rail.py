@@ -12,7 +12,7 @@ delivers it when it comes back, as TCP does on a real link.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from r2cc_mpi.mpi_rail import Arrival, Completion, MpiRail
@@ -91,15 +91,9 @@ class VirtualRail:
     def _seconds(self, length: int) -> float:
         return 0.0 if self._rate is None else length / (self._rate * self.factor)
 
-    @property
-    def is_paced(self) -> bool:
-        """Whether bytes take their time."""
-        return self._rate is not None
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing waits to leave."""
-        return not self._outgoing and self._rail.pending_sends == 0
+    def is_idle_towards(self, nodes: Collection[int]) -> bool:
+        """Say whether nothing waits to leave for these nodes."""
+        return not any(node in nodes for _, node, _ in self._outgoing) and not self._rail.is_sending_to(nodes)
 
     def send(self, node: int, message: Message, now: float) -> None:
         """Queue a message for another node."""

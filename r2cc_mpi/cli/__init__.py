@@ -71,6 +71,8 @@ def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
     pinning.require_matching_library(os.environ, mpich_wheel=wheel)
     for name, value in pinning.transport_environment(mpich_wheel=wheel).items():
         os.environ.setdefault(name, value)
+    if options.interfaces:
+        pinning.pin(options.interfaces, options.layout.ranks_per_node)
     from r2cc_mpi.cli import run_job
 
     return run_job.run(options)

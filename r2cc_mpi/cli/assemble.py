@@ -54,6 +54,7 @@ class RankRecord:
         fired: When the faults of its own rail happened, as (NIC, time).
         missed: Faults of its own rail that hit no running iteration, as options of the command line.
         finished_at: When it was through with the last of them, in seconds since the epoch.
+        kernel_bytes: Per iteration, what the kernel counted at its interface; nothing for a virtual rail.
     """
 
     iterations: tuple[Iteration, ...]
@@ -63,6 +64,7 @@ class RankRecord:
     fired: tuple[tuple[Nic, float], ...]
     missed: tuple[str, ...]
     finished_at: float | None = None
+    kernel_bytes: tuple[RailBytes, ...] = ()
 
 
 def joined(parts: Sequence[Sequence[RankRecord]]) -> list[RankRecord]:
@@ -72,6 +74,7 @@ def joined(parts: Sequence[Sequence[RankRecord]]) -> list[RankRecord]:
             views[-1],
             iterations=tuple(one for view in views for one in view.iterations),
             rail_bytes=tuple(one for view in views for one in view.rail_bytes),
+            kernel_bytes=tuple(one for view in views for one in view.kernel_bytes),
         )
         for views in zip(*parts, strict=True)
     ]
@@ -110,7 +113,7 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
             IterationRecord(
                 time_s=max(view.time_s for view in views),
                 network_s=max(view.network_s for view in views),
-                strategy=views[0].strategy,
+                strategy=max(views, key=lambda view: view.ended_at).strategy,
                 predicted_s=expected.predicted_s,
                 wrong=sum(wrong) if wrong else None,
                 rail_bytes={
@@ -118,6 +121,11 @@ def iteration_records(options: RunOptions, ranks: Sequence[RankRecord]) -> list[
                 },
                 failovers=failovers,
                 bound_s=expected.bound_s,
+                kernel_bytes={
+                    nic: counted[index]
+                    for nic in options.layout
+                    if (counted := ranks[options.layout.rank_of(nic)].kernel_bytes)
+                },
             )
         )
         since = until
@@ -153,6 +161,7 @@ def _failovers(ranks: Sequence[RankRecord], since: float, until: float) -> list[
                 None if failed_at is None else both_ends_at - failed_at,
                 sum(move.resent_bytes for move in moves),
                 "; ".join(sorted(set(paths))),
+                both_ends_at,
             )
         )
     return records

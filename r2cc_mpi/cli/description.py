@@ -64,12 +64,6 @@ class Description:
     environment: tuple[str, ...]
 
 
-def device_info(nic: Nic, rate_bytes_per_s: float | None) -> str:
-    """Say what a virtual NIC is."""
-    pace = "unpaced" if rate_bytes_per_s is None else f"{rate_bytes_per_s / 1e6:g} MB/s"
-    return f"virtual rail {nic.rail} of node {nic.node}, {pace}"
-
-
 def reported_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Pick the variables that a report may show, as NAME=value.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 from r2cc_mpi.cli import foreign_options
 from r2cc_mpi.cli.arrays import DATA_TYPES, MISSING_TYPES, DataType, InputArrays, inspect_inputs
 from r2cc_mpi.cli.fault_checks import check_faults
+from r2cc_mpi.cli.interfaces import read_interfaces, refuse_virtual
 from r2cc_mpi.cli.method import Method, read_method
 from r2cc_mpi.cli.run_parser import DEFAULT_LAYOUT
 from r2cc_mpi.cli.sizes import Sweep, sweep
@@ -23,8 +25,6 @@ from r2cc_mpi.planning import Wishes
 from r2cc_mpi.reduction import Reduction
 
 COLLECTIVES = ("allreduce",)
-BACKENDS = ("auto", "virtual")
-LATER_BACKENDS = ("netdev", "verbs")
 OPS = tuple(one.label for one in Reduction)
 LATER_OPS = ("mulsum", "all")
 
@@ -37,11 +37,12 @@ class RunOptions:
         collective: One of COLLECTIVES.
         layout: Nodes and rails.
         place: Where this process stands in the job; None before it is started.
-        backend: One of BACKENDS.
-        rail_rate_bytes_per_s: Rate of each direction of each rail; None: not paced.
+        interfaces: Names of the network interfaces that are the rails; none: rails are virtual.
+        rail_rate_bytes_per_s: Rate of each direction of each rail; None: not paced, or not known.
         wishes: What the plan is made from: strategy, pieces and so on.
         isolation_timeout_s: Seconds without an answer by any route until the collective is given up.
         faults: What is to happen to which rail, in the order fail, slow, recover.
+        iteration_table: Whether every iteration is to be shown, failures or not.
         datatype: Type of the elements.
         reduction: What is done with them.
         root: Root rank; means nothing to a collective without one.
@@ -57,11 +58,12 @@ class RunOptions:
     collective: str
     layout: Layout
     place: Place | None
-    backend: str
+    interfaces: tuple[str, ...]
     rail_rate_bytes_per_s: float | None
     wishes: Wishes
     isolation_timeout_s: float
     faults: tuple[Fault, ...]
+    iteration_table: bool
     datatype: DataType
     reduction: Reduction
     root: int
@@ -77,6 +79,25 @@ class RunOptions:
     def strategy(self) -> str:
         """Name of the strategy asked for."""
         return self.wishes.strategy.label
+
+    def at_rate(self, bytes_per_s: float | None) -> RunOptions:
+        """Return the same job with the rate that its rails turned out to have; None: not known."""
+        rate = None if bytes_per_s is None else Fraction(bytes_per_s)
+        return replace(
+            self,
+            rail_rate_bytes_per_s=bytes_per_s,
+            wishes=replace(self.wishes, rail_bytes_per_s=rate),
+        )
+
+    @property
+    def backend(self) -> str:
+        """What the rails are: `virtual` or `netdev`."""
+        return "netdev" if self.interfaces else "virtual"
+
+    @property
+    def is_story(self) -> bool:
+        """Whether its iterations are told one by one: each is an instant that no other one repeats."""
+        return bool(self.faults) or self.iteration_table
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -104,16 +125,20 @@ def read_options(words: Namespace, place: Place | None) -> RunOptions:
     sizes = sweep(words, datatype) if arrays is None else Sweep.single(arrays.count, datatype)
     method = read_method(words)
     rate = None if words.rail_rate is None else convert("--rail-rate", words.rail_rate, parse_rate)
+    interfaces = read_interfaces(words, layout, place)
     faults = _faults(words, layout, method, len(sizes.counts))
+    if interfaces:
+        refuse_virtual(faults)
     return RunOptions(
         collective=one_of("COLLECTIVE", words.collective, COLLECTIVES),
         layout=layout,
         place=place,
-        backend=one_of("--backend", words.backend, BACKENDS, LATER_BACKENDS),
+        interfaces=interfaces,
         rail_rate_bytes_per_s=rate,
         wishes=read_wishes(words, rate, faults),
         isolation_timeout_s=convert("--isolation-timeout", words.isolation_timeout, parse_seconds),
         faults=faults,
+        iteration_table=words.iteration_table,
         datatype=datatype,
         reduction=_reduction(words, datatype),
         root=_root(words, layout),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from algorithms.nic import Nic
 from r2cc_mpi.cli.description import Description, Device
 from r2cc_mpi.cli.options import RunOptions
 
@@ -43,14 +44,32 @@ def _device(one: Device) -> str:
 
 def layout_lines(options: RunOptions) -> list[str]:
     """Write how the network is laid out, and what is to happen to it."""
-    rate = options.rail_rate_bytes_per_s
-    pace = "unpaced" if rate is None else f"{rate / 1e6:g} MB/s each way"
+    rate = _rate(options, " each way")
+    rails = f"interfaces {', '.join(options.interfaces)}" if options.interfaces else "virtual rails"
+    if options.interfaces and options.rail_rate_bytes_per_s is None:
+        rate += " (no driver says it, or they differ; predictions need --rail-rate)"
     replayed = ", planned once and replayed" if options.method.persistent else ""
     return [
         f"# r2cc {options.collective}: {options.layout} ({options.layout.ranks} ranks)",
-        f"# virtual rails, {pace}; strategy {options.strategy}{replayed}",
+        f"# {rails}, {rate}; strategy {options.strategy}{replayed}",
         *(
             f"# fault: {fault.option}{' (silent)' if fault.silent else ''}{' (late)' if fault.late else ''}"
             for fault in options.faults
         ),
     ]
+
+
+def device_info(options: RunOptions, nic: Nic) -> str:
+    """Say what a rank's NIC is."""
+    if nic not in options.layout:
+        return "owns no rail"
+    if options.interfaces:
+        return f"interface {options.interfaces[nic.rail]}, {_rate(options)}"
+    return f"virtual rail {nic.rail} of node {nic.node}, {_rate(options)}"
+
+
+def _rate(options: RunOptions, more: str = "") -> str:
+    rate = options.rail_rate_bytes_per_s
+    if rate is None:
+        return "rate not known" if options.interfaces else "unpaced"
+    return f"{rate / 1e6:g} MB/s{more}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from algorithms.nic import Hop, Nic
@@ -13,6 +13,7 @@ from r2cc_mpi.communicator import Communicator
 from r2cc_mpi.fault_runner import FaultRunner
 from r2cc_mpi.faults import FaultKind
 from r2cc_mpi.job import Iteration
+from r2cc_mpi.time_of_day import time_of_day
 
 
 def pack_record(
@@ -33,12 +34,15 @@ def pack_record(
         calls: Collectives of an iteration.
     """
     return {
-        "iterations": [asdict(one) for one in iterations],
+        "iterations": [asdict(replace(one, ended_at=time_of_day(one.ended_at))) for one in iterations],
         "bytes": [_carried(comm, one, calls) for one in iterations],
-        "moved": [[f.nic, f.source, f.at, f.resent_bytes, f.route] for f in comm.failovers],
-        "known": [[d.nic, d.at, d.cause] for d in comm.detections if d.version % 2],
+        "kernel": _kernel(comm, iterations),
+        "moved": [[f.nic, f.source, time_of_day(f.at), f.resent_bytes, f.route] for f in comm.failovers],
+        "known": [[d.nic, time_of_day(d.at), d.cause] for d in comm.detections if d.version % 2],
         "fired": [
-            [event.fault.nic, event.at] for event in faults.events if event.fault.kind is FaultKind.FAIL
+            [event.fault.nic, time_of_day(event.at)]
+            for event in faults.events
+            if event.fault.kind is FaultKind.FAIL
         ],
         "missed": [fault.option for fault in faults.missed],
         "finished_at": finished_at,
@@ -49,6 +53,23 @@ def _carried(comm: Communicator, one: Iteration, calls: int) -> list[int]:
     numbers = range(one.collective, one.collective + calls)
     parts = [comm.counters.by_collective.get(number, [0, 0]) for number in numbers]
     return [sum(part[way] for part in parts) for way in (0, 1)]
+
+
+def _kernel(comm: Communicator, iterations: Sequence[Iteration]) -> list[list[int]]:
+    """Give what the interface carried from the beginning of each iteration to that of the next.
+
+    Chunks that a rank has sent may still wait in the kernel when its iteration ends. The last one ends here,
+    when all chunks have been consumed.
+    """
+    now = comm.kernel_bytes()
+    readings = [one.kernel for one in iterations]
+    if now is None:
+        return []
+    return [
+        [after - before for before, after in zip(begin, end, strict=True)]
+        for begin, end in zip(readings, [*readings[1:], list(now)], strict=True)
+        if begin is not None and end is not None
+    ]
 
 
 def read_record(record: dict[str, Any]) -> RankRecord:
@@ -64,4 +85,5 @@ def read_record(record: dict[str, Any]) -> RankRecord:
         tuple((Nic(*nic), at) for nic, at in record["fired"]),
         tuple(record["missed"]),
         record["finished_at"],
+        tuple(RailBytes(*both) for both in record["kernel"]),
     )

@@ -7,7 +7,7 @@ are printed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from algorithms.nic import Nic
 from r2cc_mpi.cli.description import Description
@@ -39,6 +39,7 @@ class FailoverRecord:
             moment of the failure is not known.
         resent_bytes: Bytes that were sent again because they had not landed.
         path: The route taken instead.
+        known_at: When both ends knew and had moved their channels, in seconds since the epoch.
     """
 
     node: int
@@ -47,6 +48,7 @@ class FailoverRecord:
     detected_s: float | None
     resent_bytes: int
     path: str
+    known_at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class IterationRecord:
         rail_bytes: What each NIC carried.
         failovers: What was lost and repaired meanwhile.
         bound_s: What no strategy could beat, or None if not known.
+        kernel_bytes: What the kernel counted at each NIC that is an interface, with all headers, until the
+            next iteration began.
     """
 
     time_s: float
@@ -72,6 +76,7 @@ class IterationRecord:
     rail_bytes: Mapping[Nic, RailBytes]
     failovers: tuple[FailoverRecord, ...] = ()
     bound_s: float | None = None
+    kernel_bytes: Mapping[Nic, RailBytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ measured or checked is null. Under `r2cc` times are seconds.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
+from algorithms.nic import Nic
 from r2cc_mpi.cli.description import Description, Device
 from r2cc_mpi.cli.files import write_text
 from r2cc_mpi.cli.iteration_statistics import IterationStatistics
@@ -15,6 +17,7 @@ from r2cc_mpi.cli.report import (
     FailoverRecord,
     IterationRecord,
     Measurement,
+    RailBytes,
     Report,
     SizeRecord,
     algorithm_bandwidth,
@@ -183,12 +186,14 @@ def _iteration(one: IterationRecord) -> JsonObject:
         "predicted_s": one.predicted_s,
         "bound_s": one.bound_s,
         "wrong": one.wrong,
-        "rail_bytes": {
-            f"{nic.node}:{nic.rail}": {"tx": carried.tx, "rx": carried.rx}
-            for nic, carried in sorted(one.rail_bytes.items())
-        },
+        "rail_bytes": _bytes(one.rail_bytes),
+        "kernel_bytes": _bytes(one.kernel_bytes) if one.kernel_bytes else None,
         "failovers": [_failover(failover) for failover in one.failovers],
     }
+
+
+def _bytes(carried: Mapping[Nic, RailBytes]) -> JsonObject:
+    return {f"{nic.node}:{nic.rail}": {"tx": one.tx, "rx": one.rx} for nic, one in sorted(carried.items())}
 
 
 def _failover(one: FailoverRecord) -> JsonObject:
@@ -199,4 +204,5 @@ def _failover(one: FailoverRecord) -> JsonObject:
         "detected_s": one.detected_s,
         "resent_bytes": one.resent_bytes,
         "path": one.path,
+        "known_at": one.known_at,
     }

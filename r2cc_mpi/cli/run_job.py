@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from algorithms.nic import Nic
 from r2cc_mpi.cli.arrays import save_result
 from r2cc_mpi.cli.assemble import affected_nodes, iteration_records, verdict
-from r2cc_mpi.cli.description import Description, Device, device_info, reported_environment
+from r2cc_mpi.cli.description import Description, Device, reported_environment
 from r2cc_mpi.cli.files import write_text
 from r2cc_mpi.cli.live_table import LiveTable
 from r2cc_mpi.cli.options import RunOptions
-from r2cc_mpi.cli.preamble import layout_lines, preamble
+from r2cc_mpi.cli.preamble import device_info, layout_lines, preamble
 from r2cc_mpi.cli.report import IterationRecord, Report, Verdict
 from r2cc_mpi.cli.report_csv import to_csv
 from r2cc_mpi.cli.report_json import to_json, write_json
@@ -58,12 +58,12 @@ def run(options: RunOptions) -> int:
             f"{options.layout} needs {options.layout.ranks} ranks, but {world.size} were started"
         )
 
-    job = _describe(options, world)
     comm = Communicator(
         world,
         nodes=options.layout.nodes,
         rails=options.layout.rails,
         ranks_per_node=options.layout.ranks_per_node,
+        interfaces=options.interfaces,
         rail_rate=options.rail_rate_bytes_per_s,
         strategy=options.strategy,
         pieces=options.wishes.pieces,
@@ -73,6 +73,8 @@ def run(options: RunOptions) -> int:
         isolation_timeout=options.isolation_timeout_s,
         failed=_declared(options),
     )
+    options = options.at_rate(comm.rail_rate)
+    job = _describe(options, world)
     if world.rank == 0:
         _print(options, [*preamble(job), *layout_lines(options)])
     agreed: int | None = None
@@ -94,14 +96,13 @@ def _describe(options: RunOptions, world: MPI.Intracomm) -> Description:
     """Gather who runs the job, while all networks are still there."""
     people = world.allgather((os.getpid(), socket.gethostname()))
     nics = map(options.layout.nic_of, range(world.size))
-    rate = options.rail_rate_bytes_per_s
     return Description(
         options.collective,
         installed_version(),
         options.sweep,
         options.method,
         tuple(
-            Device(rank, nic, pid, host, device_info(nic, rate) if nic in options.layout else "owns no rail")
+            Device(rank, nic, pid, host, device_info(options, nic))
             for rank, (nic, (pid, host)) in enumerate(zip(nics, people, strict=True))
         ),
         time.time(),
@@ -146,9 +147,7 @@ def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iterati
     """Run all iterations of one size."""
     method = options.method
     work.warm_up(method.warmup_iterations)
-    # In a run with failures an iteration is one instant in a story; to repeat them all in place would tell
-    # another one.
-    placings = [False] if options.faults else [False, True]
+    placings = [False] if options.is_story else [False, True]
     is_first = comm.layout.rank_of(comm.nic) == 0
     return [
         work.iterate(
@@ -165,7 +164,7 @@ def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iterati
 def _lines(options: RunOptions, report: Report) -> list[str]:
     """Write what follows the rows: the other table, and the verdict."""
     lines = footer(report.sizes, options.collective)
-    if options.faults:
+    if options.is_story or any(one.failovers for one in report.iterations):
         named = {fault.nic for fault in options.faults}
         lines += iteration_table(report.iterations, affected_nodes(options.layout, report.iterations, named))
         lines += failover_lines(report.iterations)

@@ -44,8 +44,19 @@ def _add_layout(run: Parser) -> None:
         help=f"rails, and so ranks, of a node (alone: {rails}; else the ranks of a host)",
     )
     add("--ranks-per-node", metavar="M", help="ranks of a node, if more than its rails: the others own none")
-    add("--backend", default="auto", metavar="NAME", help="auto or virtual: rails are paced in software")
-    add("--rail-rate", metavar="RATE", help="pace each direction of each rail, for example 50MB/s or 1Gbit/s")
+    add(
+        "--backend",
+        default="auto",
+        metavar="NAME",
+        help="virtual (rails in software), netdev (--interfaces) or auto: netdev if those are given",
+    )
+    add("--interfaces", metavar="A,B,...", help="the network interface of each rail, the same on every node")
+    add(
+        "--rail-rate",
+        metavar="RATE",
+        help="rate of each direction of each rail, for example 50MB/s or 1Gbit/s: virtual rails are paced "
+        "at it, interfaces have it (default: what their drivers say)",
+    )
     add(
         "--strategy",
         default="auto",
@@ -85,6 +96,12 @@ def _add_faults(run: Parser) -> None:
     add("--late", action="store_true", help="what was in flight arrives when the rail comes back")
     add("--slow", action="append", default=[], metavar="NODE:RAIL=F[@WHEN]", help="a rail runs at fraction F")
     add("--recover", action="append", default=[], metavar="NODE:RAIL@WHEN", help="a rail works again")
+    add(
+        "--iteration-table",
+        action="store_true",
+        help="show every iteration, out of place, as with a failure that is asked for: for links that are "
+        "cut from outside",
+    )
 
 
 def _add_sizes(run: Parser) -> None:

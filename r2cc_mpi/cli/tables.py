@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from algorithms.nic import Nic
-from r2cc_mpi.cli.report import FailoverRecord, IterationRecord, Verdict
+from r2cc_mpi.cli.report import FailoverRecord, IterationRecord, RailBytes, Verdict
 
 
 def iteration_table(iterations: Sequence[IterationRecord], nics: Collection[Nic]) -> list[str]:
     """Write a line for each iteration: times, strategy, and what some NICs carried.
+
+    Of a NIC that is an interface, the kernel's count stands beside our own: it has the headers in it, and
+    what was given to a dead link has never left.
 
     The ratio is the time on the network over the predicted time; the bound is what no strategy could beat.
 
@@ -17,7 +20,12 @@ def iteration_table(iterations: Sequence[IterationRecord], nics: Collection[Nic]
         iterations: The iterations, in order; they count from 1.
         nics: The NICs to show, usually all of the nodes that lost one.
     """
-    names = [f"{nic.node}:{nic.rail} tx/rx (MB)" for nic in sorted(nics)]
+    kernel = any(one.kernel_bytes for one in iterations)
+    names = [
+        f"{nic.node}:{nic.rail} {counter} (MB)"
+        for nic in sorted(nics)
+        for counter in ("tx/rx", *(["kernel"] if kernel else []))
+    ]
     columns = "# {:>4}  {:>10}  {:>12}  {:>14}  {:>10}  {:>14}  {:>6}"
     columns += "".join(f"  {{:>{len(name)}}}" for name in names) + "  {:>9}"
     titles = ("iter", "time (ms)", "network (ms)", "predicted (ms)", "bound (ms)", "strategy", "ratio")
@@ -26,15 +34,16 @@ def iteration_table(iterations: Sequence[IterationRecord], nics: Collection[Nic]
         models = ("-" if model is None else f"{model * 1e3:.2f}" for model in (one.predicted_s, one.bound_s))
         ratio = f"{one.network_s / one.predicted_s:.3f}" if one.predicted_s else "-"
         times = (f"{one.time_s * 1e3:.2f}", f"{one.network_s * 1e3:.2f}", *models)
-        carried = [_carried(one, nic) for nic in sorted(nics)]
+        counts = (one.rail_bytes, one.kernel_bytes) if kernel else (one.rail_bytes,)
+        carried = [_carried(counted, nic) for nic in sorted(nics) for counted in counts]
         lines.append(columns.format(number, *times, one.strategy, ratio, *carried, len(one.failovers)))
     return lines
 
 
-def _carried(iteration: IterationRecord, nic: Nic) -> str:
-    if nic not in iteration.rail_bytes:
+def _carried(counted: Mapping[Nic, RailBytes], nic: Nic) -> str:
+    if nic not in counted:
         return "-"
-    carried = iteration.rail_bytes[nic]
+    carried = counted[nic]
     return f"{carried.tx / 1e6:.2f}/{carried.rx / 1e6:.2f}"
 
 

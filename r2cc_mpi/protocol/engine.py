@@ -32,7 +32,10 @@ ACKS_PER_WINDOW = 4
 
 
 class Detection(NamedTuple):
-    """When and how this rank learned that a NIC's health changed: 'event', 'probe', 'news' or 'echo'."""
+    """When and how this rank learned that a NIC's health changed.
+
+    The cause is 'probe', 'news', 'echo', 'declared', or what the rail's own report said ('event').
+    """
 
     nic: Nic
     version: int
@@ -186,12 +189,12 @@ class Engine:
 
     # Events.
 
-    def rail_event(self, *, up: bool, now: float) -> None:
+    def rail_event(self, *, up: bool, now: float, cause: str = "event") -> None:
         """Take in what this rank's own rail reports of itself (a cable pulled or plugged in)."""
         self._recovery.carrier = up
         if not up:
             self._recovery.lost_again()
-            self._learn([self.me], now, "event")
+            self._learn([self.me], now, cause)
 
     def declare_down(self, nics: list[Nic], now: float) -> None:
         """Take it as given that NICs are down: declared by the user, or found out by other means."""

@@ -38,8 +38,16 @@ OUT_OF_PLACE = Measurement(0.002, 0, ((0.001, 0.002, 0.004), (0.003, 0.001, 0.00
 IN_PLACE = Measurement(0.001, None, ((0.001, 0.001, 0.001), (0.001, 0.001, 0.001)), skipped=1)
 ROW = SizeRecord(1024, 256, "float", 2, OUT_OF_PLACE, IN_PLACE, "sum", cycle=2, finished_at=NOON)
 HALF_ROW = replace(ROW, in_place=None, cycle=1)
-FAILOVER = FailoverRecord(1, 0, "announced", 0.0125, 4096, "node 1 -(rail 0)-> node 0")
+FAILOVER = FailoverRecord(1, 0, "announced", 0.0125, 4096, "node 1 -(rail 0)-> node 0", NOON)
 ITERATION = IterationRecord(
-    0.5, 0.45, "hot-repair", 0.36, 0, {Nic(1, 0): RailBytes(0, 7)}, (FAILOVER,), bound_s=0.18
+    0.5,
+    0.45,
+    "hot-repair",
+    0.36,
+    0,
+    {Nic(1, 0): RailBytes(0, 7)},
+    (FAILOVER,),
+    bound_s=0.18,
+    kernel_bytes={Nic(1, 0): RailBytes(1, 9)},
 )
 REPORT = Report(JOB, 2, 1, (HALF_ROW, ROW), (ITERATION,), Verdict(0, "fine"))

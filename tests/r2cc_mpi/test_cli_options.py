@@ -33,7 +33,7 @@ def test_defaults_are_those_of_nccl_tests():
     assert options.sweep == Sweep(32 * MIB, 32 * MIB, MIB, None, (8 * MIB,))
     assert options.method == Method(20, 1, 1, 1, check=True, average=Average.MEAN)
     assert options.method == Method()
-    assert (options.backend, options.strategy, options.rail_rate_bytes_per_s) == ("auto", "auto", None)
+    assert (options.backend, options.strategy, options.rail_rate_bytes_per_s) == ("virtual", "auto", None)
     assert (options.faults, options.corrupt, options.input, options.output, options.json) == ((), *[None] * 4)
     assert (options.isolation_timeout_s, options.root, options.place) == (10, 0, None)
 
@@ -178,8 +178,11 @@ def test_ranks_of_one_host_need_a_division():
     ("words", "message"),
     [
         ("broadcast", "COLLECTIVE 'broadcast' is unknown: it has allreduce"),
-        ("--backend verbs", "--backend 'verbs' is not available in this version: it has auto, virtual"),
-        ("--backend x", "--backend 'x' is unknown: it has auto, virtual"),
+        (
+            "--backend verbs",
+            "--backend 'verbs' is not available in this version: it has auto, virtual, netdev",
+        ),
+        ("--backend x", "--backend 'x' is unknown: it has auto, virtual, netdev"),
         ("--form helper", "--form says how to run r2cc-allreduce or optcc: give that --strategy too"),
         (
             "--strategy optcc --form chain",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from algorithms.nic import Nic
-from r2cc_mpi.cli.description import device_info, reported_environment
+from r2cc_mpi.cli.description import reported_environment
 from r2cc_mpi.cli.method import Method
 from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
-from r2cc_mpi.cli.preamble import layout_lines, preamble
+from r2cc_mpi.cli.preamble import device_info, layout_lines, preamble
 from r2cc_mpi.cli.sizes import Sweep
+from r2cc_mpi.pinning import Place
 from tests.r2cc_mpi.reports import JOB
 
 
@@ -44,10 +45,30 @@ def test_iterations_without_a_skip():
     assert preamble(job)[3] == "# Per-Iteration Report: host clock timing; i_* uses max over process rows"
 
 
+def options(*words):
+    """Read a command line of one rank of three nodes with two rails."""
+    line = ["run", "allreduce", "--nodes", "3", "--rails", "2", *words]
+    return read_options(build_parser().parse_args(line), Place(0, 6))
+
+
 def test_device_says_what_it_is():
-    """A virtual NIC is described by rail, node and rate."""
-    assert device_info(Nic(0, 1), 20e6) == "virtual rail 1 of node 0, 20 MB/s"
-    assert device_info(Nic(2, 0), None) == "virtual rail 0 of node 2, unpaced"
+    """A virtual NIC is described by rail, node and rate, a real one by its interface."""
+    assert device_info(options("--rail-rate", "20MB/s"), Nic(0, 1)) == "virtual rail 1 of node 0, 20 MB/s"
+    assert device_info(options(), Nic(2, 0)) == "virtual rail 0 of node 2, unpaced"
+    assert device_info(options(), Nic(2, 2)) == "owns no rail"
+    real = options("--interfaces", "eth0,ib0", "--rail-rate", "100Mbit/s")
+    assert device_info(real, Nic(2, 1)) == "interface ib0, 12.5 MB/s"
+    assert device_info(real.at_rate(None), Nic(0, 0)) == "interface eth0, rate not known"
+
+
+def test_line_about_the_rails():
+    """It says what the rails are, how fast, and of interfaces that do not say what is missing without it."""
+    assert layout_lines(options())[1] == "# virtual rails, unpaced; strategy auto"
+    real = options("--interfaces", "eth0,ib0").at_rate(125e6)
+    assert layout_lines(real)[1] == "# interfaces eth0, ib0, 125 MB/s each way; strategy auto"
+    assert layout_lines(real.at_rate(None))[1] == (
+        "# interfaces eth0, ib0, rate not known (no driver says it, or they differ; predictions need --rail-rate); strategy auto"
+    )
 
 
 def test_secrets_of_the_environment_stay_there():

@@ -165,6 +165,7 @@ def test_our_own_key():
             "bound_s": 0.18,
             "wrong": 0,
             "rail_bytes": {"1:0": {"tx": 0, "rx": 7}},
+            "kernel_bytes": {"1:0": {"tx": 1, "rx": 9}},
             "failovers": [
                 {
                     "node": 1,
@@ -173,6 +174,7 @@ def test_our_own_key():
                     "detected_s": 0.0125,
                     "resent_bytes": 4096,
                     "path": "node 1 -(rail 0)-> node 0",
+                    "known_at": NOON,
                 }
             ],
         }

@@ -176,11 +176,11 @@ def test_buffer_is_pending_until_mpi_is_done(pair):
     source, _ = pair
     message = chunk(1000)
     source.send(1, message, 0.0)
-    assert (message.buffer.pending, source.is_idle) == (1, False)
+    assert (message.buffer.pending, source.is_idle_towards([1])) == (1, False)
     source.poll(1.0)
-    assert (message.buffer.pending, source.is_idle) == (1, False)
+    assert (message.buffer.pending, source.is_idle_towards([1])) == (1, False)
     source._rail.complete()
-    assert (message.buffer.pending, source.is_idle) == (0, True)
+    assert (message.buffer.pending, source.is_idle_towards([1])) == (0, True)
 
 
 @given(st.integers(0, 10**12), st.integers(-1_700_000_000, 1_700_000_000))
