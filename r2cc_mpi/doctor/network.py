@@ -125,7 +125,7 @@ def _judge_pinning(interfaces: Sequence[Interface]) -> list[Finding]:
     for rail, name in enumerate(names):
         settings = pinning.rail_environment(rail, names)
         pins = " ".join(f"{key}={value}" for key, value in settings.items())
-        text = f"a virtual rail needs no interface; a real one could be {name}: {pins}"
+        text = f"{name}, if asked for by --interfaces {','.join(names)}: {pins}"
         findings.append(Finding(f"rail {rail}", Status.NOTE, text))
     return findings
 

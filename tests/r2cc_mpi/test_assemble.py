@@ -93,6 +93,32 @@ def test_rail_bytes_belong_to_the_rank_that_owns_the_nic():
     assert set(records[0].rail_bytes) == set(LAYOUT)
 
 
+def test_kernel_bytes_are_those_of_interfaces():
+    """A NIC has the kernel's bytes of its own rank, iteration by iteration; a virtual one has none."""
+    ranks = healthy_ranks(2)
+    ranks[2] = replace(ranks[2], kernel_bytes=(RailBytes(1, 2), RailBytes(3, 4)))
+    records = iteration_records(options("-n", "2"), ranks)
+    assert [record.kernel_bytes for record in records] == [
+        {Nic(1, 0): RailBytes(1, 2)},
+        {Nic(1, 0): RailBytes(3, 4)},
+    ]
+
+
+def test_cause_that_the_kernel_told():
+    """What a netlink event says is the cause, in its own words; both ends knew at a time of day."""
+    ranks = failing_ranks()
+    ranks[3] = replace(ranks[3], known=(Known(DEAD, 1.625, "netlink event: set down"),))
+    (failover,) = iteration_records(options("-n", "3"), ranks)[1].failovers
+    assert (failover.cause, failover.known_at) == ("netlink event: set down", 1.75)
+
+
+def test_strategy_is_that_of_the_last_rank():
+    """Ranks that were through before the failure still name the plan from before it."""
+    ranks = healthy_ranks(1)
+    ranks[2] = rank([iteration(1, strategy="hot-repair", ended_at=1.5)])
+    assert iteration_records(options("-n", "1"), ranks)[0].strategy == "hot-repair"
+
+
 def test_prediction_of_a_healthy_ring():
     """Two nodes: every rail carries half of the mebibyte once each way, at a megabyte per second."""
     (record,) = iteration_records(options("-n", "1"), healthy_ranks(1))

@@ -281,3 +281,54 @@ def test_output_that_is_a_file_is_refused(tmp_path):
         np.save(tmp_path / f"rank{rank}.npy", np.zeros(1, np.int32))
     with pytest.raises(UsageError, match=r"rank0\.npy: that is a file"):
         read(f"--input {tmp_path} --output {tmp_path}/rank0.npy")
+
+
+JOB = Place(0, 6)
+
+
+def test_interfaces():
+    """Rails by name are the backend netdev; a rail can be declared dead, or slower than others."""
+    line = "--nodes 3 --rails 2 --interfaces eth0,ib0 --fail 1:1 --slow 1:0=0.5 --rail-rate 1Gbit/s"
+    options = read(line, JOB)
+    assert (options.backend, options.interfaces) == ("netdev", ("eth0", "ib0"))
+    assert (options.rail_rate_bytes_per_s, options.is_story) == (125e6, True)
+    assert read("--rails 2 --interfaces eth0,ib0 --backend netdev", JOB).rail_rate_bytes_per_s is None
+
+
+def test_rate_that_was_found():
+    """The rate that the interfaces turn out to have is the planner's too."""
+    options = read("--rails 2 --interfaces eth0,ib0", JOB).at_rate(125e6)
+    assert (options.rail_rate_bytes_per_s, options.wishes.rail_bytes_per_s) == (125e6, 125_000_000)
+
+
+def test_iteration_table():
+    """A run can be told iteration by iteration though nothing is to fail."""
+    assert read("--iteration-table").is_story
+    assert not read().is_story
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--backend netdev", "--backend netdev: say which interfaces, for example --interfaces eth0,eth1"),
+        ("--backend virtual --interfaces a,b", "--interfaces are real rails, --backend virtual has none"),
+        ("--interfaces a,", "--interfaces a,: write names with commas between"),
+        ("--interfaces a", "--interfaces a: one for each rail, and there are 2 rails"),
+        ("--interfaces a,b --fail 1:1@1s", "--fail 1:1@1s: an interface fails when its link does; cut that"),
+        ("--interfaces a,b --fail 1:1 --silent", "--silent: an interface fails when its link does"),
+        ("--interfaces a,b --fail 1:1 --late", "--late: an interface fails when its link does"),
+        ("--interfaces a,b --fail 1:1 --recover 1:1@1s", "--recover 1:1@1s: an interface fails when"),
+    ],
+)
+def test_mistakes_about_interfaces(words, message):
+    """Each gets one line that names the option."""
+    with pytest.raises(UsageError) as error:
+        read(f"--rails 2 {words}", JOB)
+    assert str(error.value).startswith(message)
+
+
+def test_interfaces_alone():
+    """Without a launcher all nodes would be on this host."""
+    with pytest.raises(UsageError, match="alone, r2cc run starts all nodes on this host"):
+        read("--interfaces a,b")
+    assert read("--nodes 1 --rails 2 --interfaces a,b").backend == "netdev"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -54,6 +55,15 @@ def test_iteration_table_shows_what_happened():
     assert re.split(r" +", first) == ["#", "1", *times[0], "hot-repair", *rest[0]]
     assert re.split(r" +", second) == ["#", "2", *times[1], "hot-repair", *rest[1]]
     assert len({len(title), len(first), len(second)}) == 1
+
+
+def test_iteration_table_with_the_kernels_counts():
+    """Where rails are interfaces, what the kernel counted stands beside our own count of each NIC."""
+    counted = replace(HEALTHY, kernel_bytes={Nic(1, 0): RailBytes(2_090_000, 1_570_000)})
+    title, line = iteration_table([counted], [Nic(1, 0), Nic(1, 1)])
+    names = ["1:0 tx/rx (MB)", "1:0 kernel (MB)", "1:1 tx/rx (MB)", "1:1 kernel (MB)", "failovers"]
+    assert re.split(r"\s{2,}", title)[-5:] == names
+    assert line.split()[-5:] == ["2.00/1.50", "2.09/1.57", "-", "-", "0"]
 
 
 def test_iteration_table_without_prediction():

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import socket
+import sys
+
 import pytest
 
 from r2cc_mpi.errors import MachineError, UsageError
 from r2cc_mpi.pinning import (
     Place,
     find_place,
+    pin,
     rail_environment,
     require_matching_library,
     transport_environment,
@@ -93,3 +97,39 @@ def test_launcher_of_another_mpi_is_refused():
 def test_matching_launcher_passes(environment, wheel):
     """A launcher of the same MPI is fine, and so is a library that the user chose."""
     require_matching_library(environment, mpich_wheel=wheel)
+
+
+@pytest.fixture
+def two_interfaces(monkeypatch):
+    """Give a host with two interfaces on which MPI has not started."""
+    monkeypatch.setattr(socket, "if_nameindex", lambda: [(1, "rail0"), (2, "rail1")])
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+
+
+@pytest.mark.usefixtures("two_interfaces")
+def test_pinning_goes_by_the_world_rank():
+    """Of nodes with two ranks, rank 5 owns rail 1; what was set before is replaced."""
+    environment = {**HYDRA, "FI_TCP_IFACE": "eth0"}
+    pin(["rail0", "rail1"], environment=environment)
+    assert environment == {**HYDRA, **rail_environment(1, ["rail0", "rail1"])}
+
+
+@pytest.mark.parametrize(
+    ("place", "interfaces", "ranks_per_node"),
+    [({}, ["rail0", "rail1"], None), (HYDRA, ["rail0", "eth7"], None), (HYDRA, ["rail0", "rail1"], 3)],
+    ids=["no job", "interface missing", "owns no rail"],
+)
+@pytest.mark.usefixtures("two_interfaces")
+def test_not_pinned(place, interfaces, ranks_per_node):
+    """Without a job, or an interface of its own that is there, MPI keeps its choice."""
+    environment = dict(place)
+    pin(interfaces, ranks_per_node, environment)
+    assert environment == place
+
+
+@pytest.mark.usefixtures("two_interfaces")
+def test_pinning_too_late(monkeypatch):
+    """Once MPI has started it does not change its network any more."""
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", object())
+    with pytest.raises(UsageError, match="before MPI starts"):
+        pin(["rail0", "rail1"], environment=dict(HYDRA))
