@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from algorithms.nic import Nic
 from r2cc_mpi.errors import MachineError, UsageError
 from scripts.network import kernel
 from scripts.network.kernel import Namespace
@@ -105,6 +106,19 @@ def _build(shape: Shape) -> None:
                     _connect(node, link, switch, number, address_of(*nic))
                     node.limit(link, shape.rate_of(nic))
                     switch.limit(port_of(number, link), shape.rate_of(nic))
+            for nic in shape.without:
+                if nic.node == number:
+                    _bypass(node, nic.rail, shape)
+
+
+def _bypass(node: Namespace, rail: int, shape: Shape) -> None:
+    """Let a node without a rail reach the others' addresses there over `mgmt`.
+
+    MPI connects every rank with every other one when it starts, and some of these are tied to that rail.
+    """
+    for other in range(shape.nodes):
+        if Nic(other, rail) not in shape.without:
+            node.add_route(address_of(other, rail), gateway=address_of(other))
 
 
 def _connect(node: Namespace, link: str, switch: Namespace, number: int, address: str) -> None:

@@ -119,11 +119,6 @@ class Job:
         self.end()
 
 
-def r2cc_program(arguments: Sequence[str]) -> list[str]:
-    """Write the command of a rank of ``r2cc run``, which ties it to the link of its rail."""
-    return [str(HERE / "pin_rank"), sys.executable, "-m", "r2cc_mpi", "run", *arguments]
-
-
 def on_node(node: int, command: Sequence[str]) -> list[str]:
     """Write the command that runs another one on a node."""
     return [str(HERE / "on_node"), host_of(node), *command]

@@ -86,6 +86,10 @@ class Namespace:
         """Give a link an IPv4 address in a network of 24 bits."""
         self._netlink.addr("add", index=self._index(name), address=address, prefixlen=24)
 
+    def add_route(self, address: str, gateway: str) -> None:
+        """Send what is for one address by way of another one, which is in reach."""
+        self._netlink.route("add", dst=f"{address}/32", gateway=gateway)
+
     def limit(self, name: str, rate_bytes_per_s: float) -> None:
         """Shape what leaves through a link."""
         limit_bytes = int(rate_bytes_per_s * QUEUE_S) + BURST_BYTES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -16,6 +17,7 @@ from scripts.network import build, job
 from scripts.network.job import Job, Mpi, Output
 from scripts.network.kernel import Namespace
 from scripts.network.links import How, Link, Moment, find_cut
+from scripts.network.run_options import run_options
 from scripts.network.shape import Shape
 
 _numbers = itertools.count()
@@ -169,7 +171,7 @@ class Testbed:
         """Start ``r2cc run`` across the nodes, and return while it runs.
 
         Args:
-            arguments: The words behind ``r2cc run``, without nodes and rails.
+            arguments: The words behind ``r2cc run``. What describes the network is added (`run_options`).
             mpi: Whose MPI.
             ranks_per_node: Ranks of a node; by default one for each rail.
             stdout: Where its output goes, as for `subprocess.Popen`.
@@ -177,11 +179,12 @@ class Testbed:
 
         Raises:
             MachineError: If this MPI is not installed.
+            UsageError: If a link is cut: no MPI starts over it.
         """
-        size = ["--nodes", str(self.nodes), "--rails", str(self.rails)]
+        options = run_options(self.nodes, self.rails, self.links(), arguments)
         if ranks_per_node is not None:
-            size += ["--ranks-per-node", str(ranks_per_node)]
-        program = job.r2cc_program([*arguments, *size])
+            options += ["--ranks-per-node", str(ranks_per_node)]
+        program = [sys.executable, "-m", "r2cc_mpi", "run", *arguments, *options]
         return self.start_program(
             program, mpi=mpi, ranks_per_node=ranks_per_node, stdout=stdout, stderr=stderr
         )
@@ -199,7 +202,7 @@ class Testbed:
         """Run ``r2cc run`` across the nodes to its end; see ``start``.
 
         Args:
-            arguments: The words behind ``r2cc run``, without nodes and rails.
+            arguments: The words behind ``r2cc run``.
             timeout_s: Hard limit, in seconds.
             mpi: Whose MPI.
             ranks_per_node: Ranks of a node.

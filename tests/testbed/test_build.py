@@ -25,6 +25,8 @@ def test_what_is_built():
         }
         assert [link.cut for link in bed.links()] == [None] * 5
         assert len(build.parts_of(bed.name)) == 3
+        assert reaches(bed, 0, 1, rail=2)  # over mgmt
+        assert bed.link(Nic(1, 2)).tx_bytes == 0
     assert build.parts_of(bed.name) == []
 
 
