@@ -83,6 +83,11 @@ class Inspection:
         return self._endpoint.rail.counters
 
     @property
+    def dropped_chunks(self) -> int:
+        """Chunks that this rank was to pass on and had no room for; their senders sent them again."""
+        return self._engine.network.dropped_chunks
+
+    @property
     def progress(self) -> float:
         """Share of the node's part in the running collective that is done, by whichever of its ranks."""
         return self._caller.progress

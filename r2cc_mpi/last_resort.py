@@ -11,6 +11,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LAST_WORDS_S = 0.5
 """How long the launcher gets to pass on what was printed; at an abort it drops the rest."""
+MPICH_MEMORY = "/dev/shm/mpich_shm_"  # noqa: S108  (no temporary file: where it keeps shared memory)
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
@@ -82,4 +84,18 @@ def end_job(status: int = 1) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     time.sleep(LAST_WORDS_S)
+    for file in mapped_files(Path("/proc/self/maps").read_text(encoding="utf-8")):
+        file.unlink(missing_ok=True)
     MPI.COMM_WORLD.Abort(status)
+
+
+def mapped_files(maps: str) -> set[Path]:
+    """List the files through which this process's MPI shares memory, which MPICH leaves behind at an abort.
+
+    Who has mapped them keeps them; nobody else can map them any more.
+
+    Args:
+        maps: What the kernel says of this process's memory, as in ``/proc/self/maps``.
+    """
+    paths = (Path(line.split(maxsplit=5)[5]) for line in maps.splitlines() if MPICH_MEMORY in line)
+    return {path for path in paths if path.exists()}

@@ -20,6 +20,7 @@ from r2cc_mpi.endpoint import LAST_CALL_S, Endpoint, closed_early
 from r2cc_mpi.errors import MachineError, R2ccError
 from r2cc_mpi.executor import Call, Executor
 from r2cc_mpi.protocol.news import Closing, ErrorKind, Signature
+from r2cc_mpi.signatures import difference
 from r2cc_mpi.strategy import DTYPES
 
 UNKNOWN = -1
@@ -219,14 +220,9 @@ class PendingCall:
         return start is not None
 
     def _mismatch(self, leader: Signature) -> str:
-        differences = [
-            f"{name} {ours} instead of {theirs}"
-            for name, ours, theirs in zip(Signature._fields, self._signature, leader, strict=True)
-            if ours != theirs
-        ]
         return (
             f"collective {self.number}: {self._endpoint.name} called with "
-            f"{', '.join(differences)} as on rank {self._endpoint.leader}; "
+            f"{difference(self._signature, leader)} as on rank {self._endpoint.leader}; "
             "every rank must make the same calls in the same order"
         )
 

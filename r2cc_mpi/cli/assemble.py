@@ -52,7 +52,8 @@ class RankRecord:
         moved: Its channels that were repaired.
         known: NICs it learned to be down.
         fired: When the faults of its own rail happened, as (NIC, time).
-        missed: Faults of its own rail that hit no running iteration, as options of the command line.
+        missed: Faults of its own rail that hit no running iteration, each with the reason.
+        dropped_chunks: Chunks that it was to pass on and had no room for.
         finished_at: When it was through with the last of them, in seconds since the epoch.
         kernel_bytes: Per iteration, what the kernel counted at its interface; nothing for a virtual rail.
     """
@@ -63,6 +64,7 @@ class RankRecord:
     known: tuple[Known, ...]
     fired: tuple[tuple[Nic, float], ...]
     missed: tuple[str, ...]
+    dropped_chunks: int = 0
     finished_at: float | None = None
     kernel_bytes: tuple[RailBytes, ...] = ()
 
@@ -224,9 +226,7 @@ def verdict(
         return Verdict(2, f"{wrong} wrong elements, in iteration {', '.join(bad)}")
     missed = [text for rank in ranks for text in rank.missed]
     if missed:
-        return Verdict(
-            3, f"{', '.join(missed)} did not hit a running collective, so the run proves nothing about it"
-        )
+        return Verdict(3, f"{'; '.join(missed)}; so the run proves nothing about it")
     checked = "every element exact on every rank"
     if options.input is not None and options.datatype.dtype.kind == "f":
         checked = f"every element on every rank equal to NumPy's {options.reduction.label} but for rounding"

@@ -42,9 +42,10 @@ def pack_record(
         "fired": [
             [event.fault.nic, time_of_day(event.at)]
             for event in faults.events
-            if event.fault.kind is FaultKind.FAIL
+            if event.fault.kind is FaultKind.FAIL and not event.objection
         ],
-        "missed": [fault.option for fault in faults.missed],
+        "missed": faults.missed,
+        "dropped_chunks": comm.dropped_chunks,
         "finished_at": finished_at,
     }
 
@@ -84,6 +85,7 @@ def read_record(record: dict[str, Any]) -> RankRecord:
         tuple(Known(Nic(*nic), at, cause) for nic, at, cause in record["known"]),
         tuple((Nic(*nic), at) for nic, at in record["fired"]),
         tuple(record["missed"]),
+        record["dropped_chunks"],
         record["finished_at"],
         tuple(RailBytes(*both) for both in record["kernel"]),
     )

@@ -167,6 +167,7 @@ class Report:
         sizes: The rows, in the order they ran.
         iterations: Timed iterations of all sizes, in the order they ran.
         verdict: How it ended.
+        dropped_chunks: Chunks that relays had no room for, and that were sent again, in the whole job.
     """
 
     description: Description
@@ -175,6 +176,7 @@ class Report:
     sizes: tuple[SizeRecord, ...]
     iterations: tuple[IterationRecord, ...]
     verdict: Verdict
+    dropped_chunks: int = 0
 
 
 def algorithm_bandwidth(size_bytes: int, time_s: float) -> float:

@@ -64,6 +64,7 @@ def to_json(report: Report, ended_at: float) -> JsonObject:
             "verdict": verdict.word,
             "exit_code": verdict.exit_code,
             "reason": verdict.reason,
+            "dropped_chunks": report.dropped_chunks,
             "iterations": [_iteration(one) for one in report.iterations],
         },
     }

@@ -139,8 +139,9 @@ def _report(
     iterations: Sequence[IterationRecord],
     ended: Verdict,
 ) -> Report:
-    layout = options.layout
-    return Report(job, layout.nodes, layout.rails, tuple(table.sizes), tuple(iterations), ended)
+    nodes, rails = options.layout.nodes, options.layout.rails
+    sizes, dropped = tuple(table.sizes), sum(rank.dropped_chunks for rank in table.ranks)
+    return Report(job, nodes, rails, sizes, tuple(iterations), ended, dropped)
 
 
 def _iterate(comm: Communicator, options: RunOptions, work: Job) -> list[Iteration]:

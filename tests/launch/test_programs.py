@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from r2cc_mpi.cli.mpiexec import Flavour, find_mpiexec, identify
 from tests.launch.launcher import launch_program
+
+
+def is_mpich():
+    """Say whether the ranks run under MPICH, which shares memory through a file."""
+    return identify(find_mpiexec(os.environ, Path(sys.executable))).flavour is Flavour.HYDRA
 
 
 @pytest.mark.parametrize(
@@ -18,7 +27,7 @@ def test_rank_that_raises_takes_the_job_down(where, hook):
 
     Between two collectives, inside one, without a `with`, or in a function that is told of failures; with
     Python's own exception hook, or with one that the program has set. Otherwise the others would wait for
-    the isolation timeout, here an hour.
+    the isolation timeout, here an hour. No shared memory stays behind.
     """
     answer = launch_program("raising.py", where, hook, ranks=4, timeout_s=20)
     assert answer.status not in {0, 4}, str(answer)
@@ -26,6 +35,9 @@ def test_rank_that_raises_takes_the_job_down(where, hook):
     assert "done" not in answer.stdout
     if hook == "own":
         assert "the program's own hook" in answer.stderr
+    shared = [Path(line.split()[1]) for line in answer.stdout.splitlines() if line.startswith("shares ")]
+    assert len(shared) == is_mpich()
+    assert not any(file.exists() for file in shared)
 
 
 def test_forgotten_close_is_said():

@@ -60,8 +60,18 @@ def test_failure_that_hits_nothing():
     """A failure after the end proves nothing, and the job says so with status 3."""
     ended = run(*SLOW_TWO_BY_TWO, "-b", "64K", "-n", "2", "--fail", "1:0@500s")
     assert ended.answer.status == 3, str(ended.answer)
-    assert "--fail 1:0@500s did not hit a running collective" in ended.verdict
+    assert "--fail 1:0@500s did not hit a running collective: the last one was over before" in ended.verdict
     assert [one["wrong"] for one in ended.iterations] == [0, 0]
+
+
+def test_failures_that_change_nothing():
+    """A rail that comes back before it dies, and one that sends too little: status 3, and each says why."""
+    early = ["--fail", "1:0@iter=3,50%", "--recover", "1:0@iter=2,50%"]
+    ended = run(*SLOW_TWO_BY_TWO, "-b", "64K", "-n", "3", *early, "--fail", "0:1@iter=2,chunk=9")
+    assert ended.answer.status == 3, str(ended.answer)
+    assert "node 1 rail 0 was not dead then" in ended.verdict
+    assert "node 0 rail 1 sent 2 chunks in iteration 2" in ended.verdict
+    assert [one["wrong"] for one in ended.iterations] == [0, 0, 0]
 
 
 def test_spoiled_element_is_found():

@@ -50,4 +50,4 @@ ITERATION = IterationRecord(
     bound_s=0.18,
     kernel_bytes={Nic(1, 0): RailBytes(1, 9)},
 )
-REPORT = Report(JOB, 2, 1, (HALF_ROW, ROW), (ITERATION,), Verdict(0, "fine"))
+REPORT = Report(JOB, 2, 1, (HALF_ROW, ROW), (ITERATION,), Verdict(0, "fine"), dropped_chunks=5)

@@ -156,6 +156,7 @@ def test_our_own_key():
     document = written()["r2cc"]
     assert (document["version"], document["layout"]) == ("1.2.3", {"nodes": 2, "rails": 1})
     assert (document["verdict"], document["exit_code"], document["reason"]) == ("PASS", 0, "fine")
+    assert document["dropped_chunks"] == 5
     assert document["iterations"] == [
         {
             "time_s": 0.5,

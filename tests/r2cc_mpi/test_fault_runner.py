@@ -141,7 +141,53 @@ def test_missed_faults(comm):
     faults.begin(1, 1000, 0.0)
     faults.end()
     faults.look(2.0)
-    assert [fault.option for fault in faults.missed] == ["--recover 1:1@iter=2,90%", "--fail 1:1@2s"]
+    assert faults.missed == [
+        "--recover 1:1@iter=2,90% did not hit a running collective: iteration 2 was over before",
+        "--fail 1:1@2s did not hit a running collective: it came between two of them",
+    ]
+
+
+def test_missed_faults_say_what_the_rail_carried(comm):
+    """A rail that sent too little, or whose time never came, says so with its numbers."""
+    faults = runner(comm, "1:1@iter=2,40%", "1:1@iter=2,chunk=3", "1:1@9s", recover=["1:1@8s", "1:1@7s"])
+    faults.begin(1, 1000, 0.0)
+    faults.end()
+    faults.begin(2, 1000, 1.0)
+    comm.counters.sent_bytes, comm.counters.sent_chunks = 399, 2
+    faults.look(1.5)
+    faults.end()
+    comm.counters.sent_bytes = 5000
+    assert [text.partition(": ")[2] for text in faults.missed] == [
+        "node 1 rail 1 sent 399 bytes in iteration 2, 40% of a healthy one's are 400",
+        "node 1 rail 1 sent 2 chunks in iteration 2",
+        *["the last one was over before"] * 3,
+    ]
+
+
+def test_fault_that_changes_nothing_is_missed(comm):
+    """A rail comes back only when it is dead, and dies only when it is not; else nothing happens to it."""
+    faults = runner(comm, "1:1@2s", "1:1@3s", recover=["1:1@1s"])
+    faults.begin(1, 1000, 0.0)
+    for now in (1.0, 2.0, 3.0):
+        faults.look(now)
+    assert comm.rail.log == [("die", False)]
+    assert comm.events == [(False, 2.0)]
+    assert faults.missed == [
+        "--recover 1:1@1s did not hit a running collective: node 1 rail 1 was not dead then",
+        "--fail 1:1@3s did not hit a running collective: node 1 rail 1 was dead already",
+    ]
+
+
+def test_share_before_a_return_is_the_nodes(comm):
+    """Bytes that a living rail sends do not bring the time of its return."""
+    faults = runner(comm, "1:1@iter=1,60%", recover=["1:1@iter=1,50%"])
+    faults.begin(1, 1000, 0.0)
+    comm.counters.sent_bytes, comm.progress = 600, 0.4
+    faults.look(1.0)
+    comm.progress = 0.5
+    faults.look(2.0)
+    assert comm.rail.log == [("die", False), ("revive", 2.0)]
+    assert faults.missed == []
 
 
 def test_runner_looks_at_every_poll_and_chunk(comm):
