@@ -80,12 +80,14 @@ def test_rail_dies_in_a_collective(world, spare_rails, late):
             assert repaired == {DEAD}
 
 
-def test_repair_changes_no_bit(world, spare_rails):
-    """Sums of random floats have the same bits on every rank, and with a repair in flight as without one."""
-    mine = np.random.default_rng(world.rank).standard_normal(COUNT).astype(np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_repair_changes_no_bit(world, spare_rails, dtype):
+    """Sums of random floats have the same bits on every rank, and with a repair in flight as without one.
+
+    Sums in other orders have others, so a change of order would be seen.
+    """
+    mine = np.random.default_rng(world.rank).standard_normal(COUNT).astype(dtype)
     arrays = world.allgather(mine)
-    if world.size > 2:  # else there is only one order in which to add, and nothing to see
-        assert (sum(arrays[::-1]) != sum(arrays)).any()
     results = []
     for fails in (False, True):
         with Communicator(world, rails=spare_rails) as comm:
@@ -97,6 +99,9 @@ def test_repair_changes_no_bit(world, spare_rails):
             repaired = world.allreduce(len(comm.failovers))
             assert (repaired > 0) == fails
     assert len(set(results)) == 1
+    if world.size > 2:  # else there is only one order in which to add
+        for order in (arrays, arrays[::-1]):
+            assert sum(order).tobytes() != results[0]
 
 
 def test_rail_dies_silently(world, spare_rails):
