@@ -112,7 +112,10 @@ def line(layout: Layout, size: int, calls: int, ranks: Sequence[RankMemory]) -> 
     """Write what a job found; the largest of the ranks' numbers."""
     mib = {name: max(getattr(one, name) for one in ranks) / 2**20 for name in RankMemory._fields}
     if size:
-        return f"{short(layout)} D = {format_size(size)}: {mib['fair']:.1f} MiB with a fair share of what is shared, {mib['resident']:.1f} MiB of resident memory"
+        return (
+            f"{short(layout)} D = {format_size(size)}: {mib['fair']:.1f} MiB with a fair share of what is shared, "
+            f"{mib['resident']:.1f} MiB of resident memory"
+        )
     return (
         f"{short(layout)} {calls} calls: {mib['grown'] * 1024:.0f} KiB more held by Python and NumPy, "
         f"{mib['shared_grown'] * 1024:.0f} KiB shared"

@@ -26,7 +26,7 @@ def test_bounds(size, worst, said):
 
 
 def test_sample_on_real_ranks():
-    """A large array takes less than allowed; mixed calls add nothing; what each of them kept would be seen."""
+    """A large array takes less than allowed; calls add nothing; what each of them kept would be seen."""
     size = 32 * MIB
     found = measure(TWO_BY_TWO, size, CALLS)
     assert complaint(size, found) is None
