@@ -113,8 +113,8 @@ def line(layout: Layout, size: int, calls: int, ranks: Sequence[RankMemory]) -> 
     mib = {name: max(getattr(one, name) for one in ranks) / 2**20 for name in RankMemory._fields}
     if size:
         return (
-            f"{short(layout)} D = {format_size(size)}: {mib['fair']:.1f} MiB with a fair share of what is shared, "
-            f"{mib['resident']:.1f} MiB of resident memory"
+            f"{short(layout)} D = {format_size(size)}: {mib['fair']:.1f} MiB with a fair share of what is "
+            f"shared, {mib['resident']:.1f} MiB of resident memory"
         )
     return (
         f"{short(layout)} {calls} calls: {mib['grown'] * 1024:.0f} KiB more held by Python and NumPy, "
