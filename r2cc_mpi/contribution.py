@@ -18,8 +18,8 @@ import numpy as np
 from algorithms.schedule import element
 
 PIECE_BYTES = 256 * 1024
-"""Small, so that the first piece is soon complete and the network begins; ranks may have to take turns on a
-core.
+"""At least. Small, so that the first piece is soon complete and the network begins; ranks may have to take
+turns on a core.
 """
 
 
@@ -94,6 +94,6 @@ def contribution_of(node: int, nodes: int, rails: int, count: int, pieces: int) 
     return Contribution(node, nodes, rails, count, pieces)
 
 
-def pieces_of(buffer_bytes: int, nodes: int, rails: int) -> int:
-    """Say into how many pieces a stripe is cut."""
-    return max(1, buffer_bytes // (nodes * rails * PIECE_BYTES))
+def pieces_of(buffer_bytes: int, nodes: int, rails: int, chunk_bytes: int) -> int:
+    """Say into how many pieces a stripe is cut; less than a chunk is of no use to the network."""
+    return max(1, buffer_bytes // (nodes * rails * max(PIECE_BYTES, chunk_bytes)))

@@ -98,9 +98,9 @@ class Endpoint:
         self.world = groups.world
         rails, places = layout.rails, layout.ranks_per_node
         body_bytes = News.capacity(layout.nodes, places)
-        mailboxes_bytes = SharedNode.fixed_bytes(rails, settings.chunk_bytes, body_bytes, places)
+        mailboxes_bytes = SharedNode.fixed_bytes(rails, settings, body_bytes, places)
         groups.check_room(mailboxes_bytes, "what the ranks of a node share")
-        self.memory = SharedNode(groups.node, groups.host, rails, settings.chunk_bytes, body_bytes)
+        self.memory = SharedNode(groups.node, groups.host, rails, settings, body_bytes)
         wire = RankWire()
         self.engine = Engine(self.nic, layout.nodes, places, wire, settings)
         serial = groups.world.bcast(random.randrange(SERIALS))

@@ -97,7 +97,7 @@ class Executor:
         self._count = len(call.send)
         self._reduction = Reduction(call.signature.op)
         self._data = memory.buffer[: self._count * call.send.dtype.itemsize].view(call.send.dtype)
-        pieces = pieces_of(self._data.nbytes, engine.nodes, engine.rails)
+        pieces = pieces_of(self._data.nbytes, engine.nodes, engine.rails, engine.settings.chunk_bytes)
         places = tuple(range(engine.rails)) if call.contributors is None else tuple(call.contributors)
         self._contributors, self._contributes = places, self._me.rail in places
         self._idle = [place for place in range(engine.rails) if place not in places]
@@ -134,11 +134,8 @@ class Executor:
         if self._plan is None:
             # Not earlier: the others use what this rank contributes, and it may ask for something else.
             return self._begin(now)
-        with np.errstate(
-            all="ignore"
-        ):  # infinities and overflows are the user's, and MPI does not warn either
-            progress = self._contribute() | self._apply_landed() | self._capture(now)
-            return progress | self._finish(now)
+        progress = self._contribute() | self._apply_landed() | self._capture(now)
+        return progress | self._finish(now)
 
     def _contribute(self) -> bool:
         if self._steps == self._contribution.steps:

@@ -17,8 +17,6 @@ from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import HEADER_BYTES, pack, unpack
 from r2cc_mpi.protocol.network import Message
 
-CHUNK_SLOTS = 8
-"""A whole window: HotRepair moves a channel to a neighbour rail, which has to take all of its chunks."""
 CONTROL_SLOTS = 32
 Bytes = npt.NDArray[np.uint8]
 Fence = Callable[[], None]
@@ -26,6 +24,9 @@ Fence = Callable[[], None]
 
 class Ring:
     """Slots of equal size; the producer counts up ``written``, the consumer ``read``.
+
+    One for chunks has as many as a window: HotRepair moves a channel to a neighbour rail, which has to take
+    all of its chunks.
 
     Args:
         slots: Shared memory, uint8, shape (slots, bytes of a slot).

@@ -38,7 +38,8 @@ class Reduction(enum.IntEnum):
             into: One of them; it is overwritten with the result.
             other: The other, of the same type and size.
         """
-        _FUNCTIONS[self](into, other, out=into)
+        with np.errstate(all="ignore"):  # infinities and overflows are the user's; MPI does not warn either
+            _FUNCTIONS[self](into, other, out=into)
 
     def finish(self, combined: Array, ranks: int, out: Array) -> None:
         """Turn what was combined over all ranks into the result.
@@ -49,7 +50,8 @@ class Reduction(enum.IntEnum):
             out: Where the result goes; may be the same memory.
         """
         if self is Reduction.AVG:
-            np.divide(combined, combined.dtype.type(ranks), out=out)
+            with np.errstate(all="ignore"):
+                np.divide(combined, combined.dtype.type(ranks), out=out)
         else:
             out[:] = combined
 

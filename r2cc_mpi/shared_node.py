@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from r2cc_mpi.errors import MachineError
-from r2cc_mpi.mailbox import CHUNK_SLOTS, CONTROL_SLOTS, Inbox, Outbox, Ring
+from r2cc_mpi.mailbox import CONTROL_SLOTS, Inbox, Outbox, Ring
 from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import HEADER_BYTES
+from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.shared_memory import check_free
 
 if TYPE_CHECKING:
@@ -30,24 +31,24 @@ class SharedNode:
         comm: Communicator of the node's ranks, ordered by rail; the last ones may own none.
         host: Communicator of all ranks on this host; several nodes may share it and its memory.
         rails: How many of the node's ranks own a rail. No chunk is handed over to or by the others.
-        chunk_bytes: Most payload bytes of a chunk.
+        settings: Its window and the bytes of a chunk say what a mailbox holds.
         body_bytes: Most bytes of a control message's body.
 
     Attributes: see :class:`r2cc_mpi.executor.NodeMemory`.
     """
 
     def __init__(
-        self, comm: MPI.Intracomm, host: MPI.Comm, rails: int, chunk_bytes: int, body_bytes: int
+        self, comm: MPI.Intracomm, host: MPI.Comm, rails: int, settings: Settings, body_bytes: int
     ) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self._comm, self._host = comm, host
         self._rails, self._ranks, self._rank = rails, comm.size, comm.rank
-        self._chunk_slot = HEADER_BYTES + chunk_bytes
+        self._chunk_slots, self._chunk_slot = settings.window, HEADER_BYTES + settings.chunk_bytes
         self._control_slot = HEADER_BYTES + body_bytes
         words = self._words_count(rails, comm.size)
-        self._fixed_bytes = self.fixed_bytes(rails, chunk_bytes, body_bytes, comm.size)
+        self._fixed_bytes = self.fixed_bytes(rails, settings, body_bytes, comm.size)
         self._window, memory = self._allocate(self._fixed_bytes)
         self._words = memoryview(memory[: words * WORD].data).cast("q")
         self._mailboxes = memory[words * WORD :]
@@ -62,10 +63,10 @@ class SharedNode:
         self.done = memoryview(b"").cast("B")
 
     @staticmethod
-    def fixed_bytes(rails: int, chunk_bytes: int, body_bytes: int, ranks: int | None = None) -> int:
+    def fixed_bytes(rails: int, settings: Settings, body_bytes: int, ranks: int | None = None) -> int:
         """Bytes of the first window of one node; ``ranks`` if they are more than the rails."""
         ranks = rails if ranks is None else ranks
-        chunk_rings = _pairs(rails) * CHUNK_SLOTS * (HEADER_BYTES + chunk_bytes)
+        chunk_rings = _pairs(rails) * settings.window * (HEADER_BYTES + settings.chunk_bytes)
         control_rings = _pairs(ranks) * CONTROL_SLOTS * (HEADER_BYTES + body_bytes)
         return SharedNode._words_count(rails, ranks) * WORD + chunk_rings + control_rings
 
@@ -153,13 +154,13 @@ class SharedNode:
             no_words = memoryview(bytearray(2 * WORD)).cast("q")
             return Ring(np.empty((0, self._chunk_slot), np.uint8), no_words, 0, self.fence)
         members = self._rails if chunks else self._ranks
-        slots, slot = (CHUNK_SLOTS, self._chunk_slot) if chunks else (CONTROL_SLOTS, self._control_slot)
+        slots, slot = (self._chunk_slots, self._chunk_slot) if chunks else (CONTROL_SLOTS, self._control_slot)
         pair = producer * (members - 1) + consumer - (consumer > producer)
         first_word = 3 * self._ranks + 2 * pair
         offset = pair * slots * slot
         if not chunks:  # they come after the rings for chunks
             first_word += 2 * _pairs(self._rails)
-            offset += _pairs(self._rails) * CHUNK_SLOTS * self._chunk_slot
+            offset += _pairs(self._rails) * self._chunk_slots * self._chunk_slot
         memory = self._mailboxes[offset : offset + slots * slot].reshape(slots, slot)
         return Ring(memory, self._words, first_word, self.fence)
 

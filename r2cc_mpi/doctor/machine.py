@@ -53,8 +53,8 @@ def needed_bytes(layout: Layout, size_bytes: int) -> int:
         layout: Nodes and rails.
         size_bytes: Array of one rank.
     """
-    chunk_bytes = Settings.for_rate(None).chunk_bytes
-    mailboxes = SharedNode.fixed_bytes(layout.rails, chunk_bytes, News.capacity(layout.nodes, layout.rails))
+    settings = Settings.for_rate(None)
+    mailboxes = SharedNode.fixed_bytes(layout.rails, settings, News.capacity(layout.nodes, layout.rails))
     return layout.nodes * (mailboxes + size_bytes) + layout.ranks * shared_memory.MPI_BYTES_PER_RANK
 
 

@@ -27,8 +27,8 @@ from r2cc_mpi.protocol.triangulation import Triangulation
 TICK_S = 0.01
 """Timers are looked at this often at most."""
 
-ACKS_PER_WINDOW = 4
-"""Acknowledgements of a busy channel for each window of chunks. Fewer would let senders wait for credit."""
+CHUNKS_PER_ACK = 2
+"""Chunks of a busy channel for which one acknowledgement is enough. With more, senders wait for credit."""
 
 
 class Detection(NamedTuple):
@@ -92,7 +92,7 @@ class Engine:
     def receiver(self, source: int) -> ReceiveChannel:
         """Return the channel to this rank from a node, on this rank's home rail."""
         if source not in self.receivers:
-            self.receivers[source] = ReceiveChannel(max(1, self.settings.window // ACKS_PER_WINDOW))
+            self.receivers[source] = ReceiveChannel(max(1, min(CHUNKS_PER_ACK, self.settings.window // 2)))
         return self.receivers[source]
 
     def pump(self) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MAX_CHUNK_BYTES = 256 * 1024
+MAX_CHUNK_BYTES = 1024 * 1024
+"""On a rail that is not paced: there the work that each chunk causes takes as long as copying 100 KiB."""
+MAX_PACED_CHUNK_BYTES = 256 * 1024
+"""Finer, so that a repair sends little again, and steps of a schedule follow each other closely."""
 MIN_CHUNK_BYTES = 16 * 1024
+PACED_WINDOW = 8
 CHUNK_TIME_S = 0.02
 """On a paced rail a chunk takes about this long at most, so that progress is visible well within the stall
 time.
@@ -27,7 +31,7 @@ class Settings:
         damping_s: Seconds a recovered NIC waits before it is offered again; doubles with every flap.
     """
 
-    window: int = 8
+    window: int = 4
     chunk_bytes: int = MAX_CHUNK_BYTES
     stall_s: float = 0.5
     probe_s: float = 0.25
@@ -47,10 +51,11 @@ class Settings:
         """
         if rate_bytes_per_s is None:
             return cls(isolation_timeout_s=isolation_timeout_s)
-        chunk_bytes = int(min(MAX_CHUNK_BYTES, max(MIN_CHUNK_BYTES, rate_bytes_per_s * CHUNK_TIME_S)))
+        chunk_bytes = int(min(MAX_PACED_CHUNK_BYTES, max(MIN_CHUNK_BYTES, rate_bytes_per_s * CHUNK_TIME_S)))
         chunk_bytes -= chunk_bytes % 64
-        stall_s = max(0.5, 4 * cls.window * chunk_bytes / rate_bytes_per_s)
+        stall_s = max(0.5, 4 * PACED_WINDOW * chunk_bytes / rate_bytes_per_s)
         return cls(
+            window=PACED_WINDOW,
             chunk_bytes=chunk_bytes,
             stall_s=stall_s,
             probe_s=stall_s / 2,

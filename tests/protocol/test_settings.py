@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from r2cc_mpi.protocol.settings import MAX_CHUNK_BYTES, MIN_CHUNK_BYTES, Settings
+from r2cc_mpi.protocol.settings import MAX_PACED_CHUNK_BYTES, MIN_CHUNK_BYTES, Settings
 
 
 def test_unpaced_rails_take_the_defaults():
@@ -15,7 +15,7 @@ def test_unpaced_rails_take_the_defaults():
 def test_sizes_and_times_fit_the_rate(rate):
     """Chunks are short, a stall lasts four windows at least, a slow rail moves between two questions."""
     settings = Settings.for_rate(rate, 20.0)
-    assert MIN_CHUNK_BYTES <= settings.chunk_bytes <= MAX_CHUNK_BYTES
+    assert MIN_CHUNK_BYTES <= settings.chunk_bytes <= MAX_PACED_CHUNK_BYTES
     assert settings.chunk_bytes % 64 == 0
     assert settings.stall_s >= max(0.5, 4 * settings.window * settings.chunk_bytes / rate)
     assert settings.probe_s >= 16 * settings.chunk_bytes / rate

@@ -15,7 +15,7 @@ from r2cc_mpi.protocol.settings import Settings
 ME, PEER = Nic(0, 0), Nic(1, 0)
 HOME = (Hop(0, 1),)
 """The way from this rank to its peer over their home rail."""
-SETTINGS = Settings(window=4, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=4.0)
+SETTINGS = Settings(window=3, chunk_bytes=16, stall_s=0.5, probe_s=0.25, isolation_timeout_s=4.0)
 
 
 def capture(engine, target=1, chunks=1, now=0.0):

@@ -131,11 +131,12 @@ def test_sections_come_in_the_order_the_ring_needs_them(nodes, rails):
         assert steps == [(place + 1) * rails for place in range(nodes - 1)]
 
 
-@given(st.integers(0, 2**34), st.integers(1, 16), st.integers(1, 8))
-def test_pieces_are_about_the_piece_size(buffer_bytes, nodes, rails):
-    """A stripe is cut into pieces of the piece size up to twice it; a small one is not cut at all."""
-    pieces = pieces_of(buffer_bytes, nodes, rails)
+@given(st.integers(0, 2**34), st.integers(1, 16), st.integers(1, 8), st.sampled_from([1, 20]))
+def test_pieces_are_about_the_piece_size(buffer_bytes, nodes, rails, log_of_chunk):
+    """A stripe is cut into pieces of a chunk, if that is larger than the piece size, up to twice it."""
+    pieces = pieces_of(buffer_bytes, nodes, rails, 1 << log_of_chunk)
+    least_bytes = max(PIECE_BYTES, 1 << log_of_chunk)
     piece_bytes = Fraction(buffer_bytes, nodes * rails * pieces)
     assert pieces >= 1
-    assert piece_bytes < 2 * PIECE_BYTES
-    assert pieces == 1 or piece_bytes >= PIECE_BYTES
+    assert piece_bytes < 2 * least_bytes
+    assert pieces == 1 or piece_bytes >= least_bytes

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.nic import Hop, Nic
-from r2cc_mpi.mailbox import CHUNK_SLOTS, CONTROL_SLOTS, Inbox, Outbox, Ring
+from r2cc_mpi.mailbox import CONTROL_SLOTS, Inbox, Outbox, Ring
 from r2cc_mpi.protocol.buffers import BufferPool
 from r2cc_mpi.protocol.header import HEADER_BYTES, Header, Kind, pack
 from r2cc_mpi.protocol.network import Message
 from tests.r2cc_mpi.fakes import chunk, control, words
 
-PAYLOAD = 48
+PAYLOAD, CHUNK_SLOTS = 48, 8
 HEAD = pack(Header(Kind.PING, Nic(0, 0), 0, (Hop(0, 1),)))
 
 

@@ -10,9 +10,10 @@ import pytest
 from r2cc_mpi import shared_memory
 from r2cc_mpi.errors import MachineError
 from r2cc_mpi.protocol.header import HEADER_BYTES
+from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.shared_node import WORD, SharedNode
 
-CHUNK, BODY = 128, 64
+SETTINGS, BODY = Settings(window=3, chunk_bytes=128), 64
 
 
 @pytest.fixture
@@ -32,8 +33,9 @@ def node_of(rails, rank=0, ranks=None):
     ranks = rails if ranks is None else ranks
     node = SharedNode.__new__(SharedNode)
     node._rails, node._ranks, node._rank = rails, ranks, rank
-    node._chunk_slot, node._control_slot = HEADER_BYTES + CHUNK, HEADER_BYTES + BODY
-    memory = np.zeros(SharedNode.fixed_bytes(rails, CHUNK, BODY, ranks), np.uint8)
+    node._chunk_slots, node._chunk_slot = SETTINGS.window, HEADER_BYTES + SETTINGS.chunk_bytes
+    node._control_slot = HEADER_BYTES + BODY
+    memory = np.zeros(SharedNode.fixed_bytes(rails, SETTINGS, BODY, ranks), np.uint8)
     words = SharedNode._words_count(rails, ranks)
     node._words = memoryview(memory[: words * WORD].data).cast("q")
     node._mailboxes = memory[words * WORD :]
