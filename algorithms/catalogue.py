@@ -42,6 +42,9 @@ class Case:
         form: Of the algorithm, where it has several; None: its default.
         sub_pieces: S, of the helper form of R2CC-AllReduce.
         rings: Of nested OptCC: members and share of each ring (`analysis.lower_bound.nested_mixture`).
+        pairs_of_ports: Whether OptCC's overlay and mixture are written for the simulator's machine, in which
+            a transfer begins when the ports at both ends are free, in list-scheduled order; or for real
+            ranks, whose ports queue (`analysis.simulation.executor`), in the order of planned times.
     """
 
     rates: Sequence[Sequence[Fraction]]
@@ -51,6 +54,7 @@ class Case:
     form: str | None = None
     sub_pieces: int = 1
     rings: Sequence[Ring] | None = None
+    pairs_of_ports: bool = True
 
     @property
     def nodes(self) -> int:
@@ -127,7 +131,8 @@ def optcc(case: Case) -> Stripes:
         raise ScheduleError(f"OptCC has the forms {', '.join(OPTCC_FORMS)}, not {case.form!r}")
     stripes = optcc_mapping(schedule, case.rates)
     # Of these two the order that is best for a rail differs from rail to rail.
-    return list_scheduled(stripes, case.rates) if case.form in {"overlay", "mixture"} else stripes
+    is_listed = case.pairs_of_ports and case.form in {"overlay", "mixture"}
+    return list_scheduled(stripes, case.rates) if is_listed else stripes
 
 
 def nested(case: Case) -> Stripes:

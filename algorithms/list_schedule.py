@@ -18,16 +18,13 @@ Not handled here: stripes that take detours; the cost of a message, since there 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from algorithms.columns import IntColumn
-from algorithms.hazards import dependencies
+from algorithms.moves import durations, events
 from algorithms.stripes import Stripes
-from algorithms.transfer import ScheduleError
 from algorithms.unrolled import unrolled
 
 
@@ -59,7 +56,7 @@ class _Ports:
     def __init__(self, stripes: Stripes, rates: Sequence[Sequence[Fraction]]) -> None:
         columns = stripes.schedule.columns
         source, target = columns.source[stripes.transfer], columns.target[stripes.transfer]
-        self._durations = _durations(stripes, source, target, rates)
+        self._durations = list(map(max, *durations(stripes, rates)))
         # Ports are numbered: all that send, then all that receive. A channel is a pair of them.
         nics = stripes.schedule.nodes * stripes.rails
         out = source.astype(np.int64) * stripes.rails + stripes.home
@@ -73,7 +70,7 @@ class _Ports:
                 self._channels_at[port].append(number)
         self._is_free = [True] * (2 * nics)
         self._may_go: list[list[int]] = [[] for _ in self._ports]
-        self._waits_for, self._followers = _events(stripes, source, target)
+        self._waits_for, self._followers = events(stripes)
         self._under_way: list[tuple[int, int]] = []
         self._began: list[int] = []
 
@@ -124,47 +121,3 @@ class _Ports:
                 heapq.heappop(self._may_go[channel])
                 heapq.heappush(self._under_way, (now + self._durations[stripe], stripe))
                 self._began.append(stripe)
-
-
-def _durations(
-    stripes: Stripes, source: IntColumn, target: IntColumn, rates: Sequence[Sequence[Fraction]]
-) -> list[int]:
-    """Measure how long each stripe occupies its ports, in some unit of whole numbers."""
-    table = [[Fraction(rate) for rate in of_node] for of_node in rates]
-    unit = math.lcm(*(rate.numerator for of_node in table for rate in of_node if rate))
-    per_atom = np.array([[int(unit / rate) if rate else 0 for rate in of_node] for of_node in table], object)
-    slower = np.maximum(per_atom[source, stripes.home], per_atom[target, stripes.home])
-    dead = (per_atom[source, stripes.home] == 0) | (per_atom[target, stripes.home] == 0)
-    detour = np.array([len(route) != 1 for route in stripes.routes], np.bool_)[stripes.route]
-    detour |= np.array([route[0].rail for route in stripes.routes], np.int64)[stripes.route] != stripes.home
-    for fault, rows in (("goes through a dead NIC", dead), ("takes a detour", detour)):
-        if rows.any():
-            raise ScheduleError(
-                f"{stripes[int(np.argmax(rows))]}: {fault}, which list scheduling cannot handle"
-            )
-    durations: list[int] = ((stripes.source_hi - stripes.source_lo).astype(object) * slower).tolist()
-    return durations
-
-
-def _events(stripes: Stripes, source: IntColumn, target: IntColumn) -> tuple[list[int], list[list[int]]]:
-    """Derive what has to happen before what. Stripe i arrives in event 2i and lands in event 2i+1.
-
-    Returns:
-        For each event how many others it waits for (an arrival: before the stripe may begin to move), and
-        which wait for it.
-    """
-    count = len(stripes)
-    followers = [[2 * stripe + 1] if event == 0 else [] for stripe in range(count) for event in (0, 1)]
-    waits_for = [0, 1] * count
-    for node in range(stripes.schedule.nodes):
-        accesses = np.flatnonzero((source == node) | (target == node))
-        writes = target[accesses] == node
-        lo = np.where(writes, stripes.target_lo[accesses], stripes.source_lo[accesses])
-        hi = np.where(writes, stripes.target_hi[accesses], stripes.source_hi[accesses])
-        indptr, awaited = dependencies(lo, hi, writes)
-        events = 2 * accesses + writes
-        waiting = np.repeat(events, np.diff(indptr))
-        for first, then in zip(events[awaited].tolist(), waiting.tolist(), strict=True):
-            followers[first].append(then)
-            waits_for[then] += 1
-    return waits_for, followers

@@ -8,7 +8,8 @@ takes the straggler to move 1. A plain ring over all p nodes loads everybody wit
 
 of the data goes by the ring, and the rest through the four stages. Then everybody is busy all the time, and
 the time is about (K+1)/K of the lower bound 2(p-1)/(p-1 + 1/l). That takes planned rail shares and, as no
-port has time to wait, list scheduling: `list_scheduled(optcc_mapping(schedule, rates), rates)`.
+port has time to wait, list scheduling: `list_scheduled(optcc_mapping(schedule, rates), rates)`. On real
+ranks, whose ports queue, the order as it is written is the better one (docs/algorithms.md).
 
 Each of the K segments is mixed like the whole. Its part for the four stages takes one of the overlay's
 patterns (`algorithms.optcc_overlay`); the straggler's place in the plain ring is another one in each segment.

@@ -17,7 +17,8 @@ So it is busy in both directions from the first half body to the last. With plan
 (`algorithms.optcc_mapping`) and list-scheduled (`algorithms.list_schedule`) the time is near (K + 1/2)/K
 times max(l, (2p-3)/(p-1)), mostly within the (K+1)/K that the paper is said to state, and within (K + 4/3)/K
 for all p <= 16 and K <= 32 that were tried. As it is written, without list scheduling, it loses a little more
-with every segment: within (K+2)/K for K = 8, (K + 9/4)/K for 16, (K + 25/8)/K for 32.
+with every segment: within (K+2)/K for K = 8, (K + 9/4)/K for 16, (K + 25/8)/K for 32. All that is for pairs
+of ports; on real ranks, whose ports queue, the order as it is written is the better one (docs/algorithms.md).
 
 Not handled here: what `algorithms.optcc` does not handle either. The last set of patterns is not complete
 where K is no multiple of 4, which costs half a body more.

@@ -37,7 +37,7 @@ def ring_reduce_scatter(builder: ScheduleBuilder, members: Sequence[int], region
     Raises:
         ScheduleError: A node occurs twice, or the region does not divide into n sections.
     """
-    side_by_side(reduce_scatter_steps(builder, members, region))
+    side_by_side(_half(builder, members, region, is_reduce=True))
 
 
 def ring_all_gather(builder: ScheduleBuilder, members: Sequence[int], region: Region) -> None:
@@ -51,7 +51,7 @@ def ring_all_gather(builder: ScheduleBuilder, members: Sequence[int], region: Re
     Raises:
         ScheduleError: A node occurs twice, or the region does not divide into n sections.
     """
-    side_by_side(all_gather_steps(builder, members, region))
+    side_by_side(_half(builder, members, region, is_reduce=False))
 
 
 def ring_allreduce(nodes: int, order: Sequence[int] | None = None) -> Schedule:
@@ -88,69 +88,6 @@ def ring_order(nodes: int, order: Sequence[int] | None) -> list[int]:
     return ring
 
 
-def reduce_scatter_steps(
-    builder: ScheduleBuilder,
-    members: Sequence[int],
-    region: Region,
-    *,
-    rails: Collection[int] | None = None,
-    stage: str = "reduce-scatter",
-) -> Iterator[None]:
-    """Append what `ring_reduce_scatter` does, one step each time the caller asks for the next.
-
-    Args:
-        builder: Receives the steps.
-        members: As for `ring_reduce_scatter`.
-        region: As for `ring_reduce_scatter`.
-        rails: The rails that may carry it; None means all.
-        stage: Label of the steps.
-
-    Raises:
-        ScheduleError: A node occurs twice, or the region does not divide into n sections.
-    """
-    n = len(members)
-    ring, successor, boundary = _ring(members, region)
-    member = np.arange(n)
-    for k in range(n - 1):
-        section = (member - k) % n
-        builder.step(
-            stage=stage,
-            source=ring,
-            target=successor,
-            lo=boundary[section],
-            hi=boundary[section + 1],
-            reduce=True,
-            rails=rails,
-        )
-        yield
-
-
-def all_gather_steps(
-    builder: ScheduleBuilder,
-    members: Sequence[int],
-    region: Region,
-    *,
-    rails: Collection[int] | None = None,
-    stage: str = "all-gather",
-) -> Iterator[None]:
-    """Append what `ring_all_gather` does, one step each time; arguments and errors as above."""
-    n = len(members)
-    ring, successor, boundary = _ring(members, region)
-    member = np.arange(n)
-    for k in range(n - 1):
-        section = (member + 1 - k) % n
-        builder.step(
-            stage=stage,
-            source=ring,
-            target=successor,
-            lo=boundary[section],
-            hi=boundary[section + 1],
-            reduce=False,
-            rails=rails,
-        )
-        yield
-
-
 def allreduce_steps(
     builder: ScheduleBuilder,
     members: Sequence[int],
@@ -172,8 +109,8 @@ def allreduce_steps(
         ScheduleError: A node occurs twice, or the region does not divide into n sections.
     """
     label = f"{name} " if name else ""
-    yield from reduce_scatter_steps(builder, members, region, rails=rails, stage=f"{label}reduce-scatter")
-    yield from all_gather_steps(builder, members, region, rails=rails, stage=f"{label}all-gather")
+    for is_reduce in (True, False):
+        yield from _half(builder, members, region, is_reduce=is_reduce, rails=rails, name=label)
 
 
 def side_by_side(*rings: Iterator[None]) -> None:
@@ -200,6 +137,36 @@ def ring_all_gather_schedule(nodes: int) -> Schedule:
     builder = ScheduleBuilder(nodes, grid=nodes)
     ring_all_gather(builder, _ring_from_node_1(nodes), (0, nodes))
     return builder.build(all_gather(nodes, nodes))
+
+
+def _half(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    region: Region,
+    *,
+    is_reduce: bool,
+    rails: Collection[int] | None = None,
+    name: str = "",
+) -> Iterator[None]:
+    """Append the reduce-scatter or the all-gather, one step each time the caller asks for the next.
+
+    They differ in the section with which a member begins: its own, or the next, which it has finished.
+    """
+    n = len(members)
+    ring, successor, boundary = _ring(members, region)
+    begin = np.arange(n) if is_reduce else np.arange(n) + 1
+    for k in range(n - 1):
+        section = (begin - k) % n
+        builder.step(
+            stage=f"{name}{'reduce-scatter' if is_reduce else 'all-gather'}",
+            source=ring,
+            target=successor,
+            lo=boundary[section],
+            hi=boundary[section + 1],
+            reduce=is_reduce,
+            rails=rails,
+        )
+        yield
 
 
 def _ring_from_node_1(nodes: int) -> list[int]:

@@ -23,9 +23,8 @@ BUILT = frozenset({"ring", "hot-repair", "balance", "r2cc-allreduce", "optcc", "
 
 
 AVOIDED = frozenset({"optcc (overlay)", "optcc (mixture)"})
-"""Candidates that are not chosen, though they exist: on real ranks their many small transfers cost more than
-their models know. With 4 nodes of 3 rails, one NIC dead, 16 segments, ordering 1 took 1.17 times the healthy
-ring, the overlay 1.30, the mixture 1.43."""
+"""Candidates that are not chosen, though they exist: what they gain over ordering 1 on real ranks depends on
+the layout more than their models know (docs/algorithms.md)."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ the hazards at the target are clear. Time is in D/B, exact: a closed form that h
 Fraction(3, 2)
 
 Not handled: a stripe moves as a whole, so one that is passed on by a relay has to arrive there first, where
-the executor's chunks follow each other (cut the stripes finer for that: `analysis.simulation.chunks`);
-landing slots are never scarce, where a channel of the executor has eight; adding up a node's own ranks before
-and copying out after; a receive port is held for as long as a slow sender takes.
+the executor's chunks follow each other (cut the stripes finer for that: `analysis.simulation.chunks`); a hop
+takes both its ports at once, where those of real ranks queue, and landing slots are never scarce, where a
+channel of the executor has eight (for both: `analysis.simulation.executor`); adding up a node's own ranks
+before and copying out after; a receive port is held for as long as a slow sender takes.
 """
 
 from __future__ import annotations

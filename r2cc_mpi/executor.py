@@ -239,7 +239,8 @@ class Executor:
             buffer = self._engine.pool.take()
             payload = self._data[operation.lo : operation.hi].view(np.uint8)
             buffer.payload[: len(payload)] = payload
-            self._engine.sender(target).capture(Chunk(buffer, len(payload), self._call.number), now)
+            chunk = Chunk(buffer, len(payload), self._call.number, operation.index)
+            self._engine.sender(target).capture(chunk, now)
             self._mark_done(operation)
             progress = True
 

@@ -104,7 +104,7 @@ def choose(nodes: int, rails: int, wishes: Wishes, down: tuple[Nic, ...], size_b
     if chosen.scheme in {"ring", "hot-repair"}:
         return _ring(nodes, rails, Strategy.parse(chosen.scheme))
     form = _form(chosen)
-    case = Case(rates.rates, chosen.order, chosen.pieces, chosen.partial, form)
+    case = Case(rates.rates, chosen.order, chosen.pieces, chosen.partial, form, pairs_of_ports=False)
     if chosen.scheme == "nested-optcc":
         rings = nested_mixture(rates.bandwidths())
         case = replace(case, rings=tuple((ring.members, ring.share) for ring in rings))

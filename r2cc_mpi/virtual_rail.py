@@ -1,9 +1,10 @@
 """A virtual rail: a NIC in software, in front of MPI, that paces, counts, slows down and dies on command.
 
-Chunks leave one after the other at the rail's rate, in each direction; idle time banks no credit. Sender and
-receiver keep one timeline: each chunk carries the time at which its last byte left, so a process that is
-scheduled late delays a chunk but does not stretch the rail's time. Control messages are small and overtake
-the queue, as on a NIC with several queue pairs.
+Chunks leave one after the other at the rail's rate, in each direction; idle time banks no credit. Of those
+that wait, the lowest place in program order goes first: a channel may have a whole window of chunks waiting,
+and what is urgent must not queue up behind them. Sender and receiver keep one timeline: each chunk carries
+the time at which its last byte left, so a process that is scheduled late delays a chunk but does not stretch
+the rail's time. Control messages are small and overtake the chunks, as on a NIC with several queue pairs.
 
 A dead NIC sends and receives nothing. A *lossy* one forgets what was in flight; a *late* one keeps it and
 delivers it when it comes back, as TCP does on a real link.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from r2cc_mpi.mpi_rail import Arrival, Completion, MpiRail
 from r2cc_mpi.protocol.network import Message
@@ -44,6 +46,16 @@ class Counters:
         entry[1] += received
         if len(self.by_collective) > KEPT_COLLECTIVES:
             del self.by_collective[min(self.by_collective)]
+
+
+class _Waiting(NamedTuple):
+    """A chunk that waits to leave; compared by its place, then in the order of arrival."""
+
+    place: tuple[int, int]
+    number: int
+    queued_at: float
+    node: int
+    message: Message
 
 
 def to_stamp(time_s: float) -> int:
@@ -82,7 +94,9 @@ class VirtualRail:
         self.factor = 1.0
         self.is_dead = False
         self._late = False
-        self._outgoing: deque[tuple[float, int, Message]] = deque()
+        self._waiting: list[_Waiting] = []
+        self._on_wire: _Waiting | None = None
+        self._queued = 0
         self._incoming: deque[tuple[float, Arrival]] = deque()
         self._held_controls: list[tuple[int, Message]] = []
         self._held_arrivals: list[Arrival] = []
@@ -93,7 +107,8 @@ class VirtualRail:
 
     def is_idle_towards(self, nodes: Collection[int]) -> bool:
         """Say whether nothing waits to leave for these nodes."""
-        return not any(node in nodes for _, node, _ in self._outgoing) and not self._rail.is_sending_to(nodes)
+        queued = [*self._waiting, *([] if self._on_wire is None else [self._on_wire])]
+        return not any(chunk.node in nodes for chunk in queued) and not self._rail.is_sending_to(nodes)
 
     def send(self, node: int, message: Message, now: float) -> None:
         """Queue a message for another node."""
@@ -101,7 +116,8 @@ class VirtualRail:
             if self.is_dead and not self._late:
                 return
             message.buffer.pending += 1
-            self._outgoing.append((now, node, message))
+            self._waiting.append(_Waiting(message.place, self._queued, now, node, message))
+            self._queued += 1
             if self._rate is None and self.on_sent is None:  # else its time comes with a poll
                 self._transmit(now)
             return
@@ -145,28 +161,38 @@ class VirtualRail:
         return self._receiving_free_at
 
     def _transmit(self, now: float) -> None:
-        while self._outgoing and not self.is_dead:
-            queued_at, node, message = self._outgoing[0]
-            length = message.header.length
-            left_at = max(queued_at, self._sending_free_at) + self._seconds(length)
+        while not self.is_dead and (chunk := self._occupant()) is not None:
+            left_at = self._leaves_at(chunk)
             if left_at > now:
                 return
-            self._outgoing.popleft()
+            self._on_wire = None
             self._sending_free_at = left_at
-            self._rail.send(node, message, to_stamp(left_at), _released(message))
+            message, length = chunk.message, chunk.message.header.length
+            self._rail.send(chunk.node, message, to_stamp(left_at), _released(message))
             self.counters.count(message.header.collective, sent=length)
             self.counters.sent_chunks += 1
             if self.on_sent is not None:
                 self.on_sent(now)
+
+    def _occupant(self) -> _Waiting | None:
+        """Return the chunk on the wire; if there is none, let one of those go that wait when it is free."""
+        if self._on_wire is None and self._waiting:
+            free_at = max(self._sending_free_at, min(chunk.queued_at for chunk in self._waiting))
+            self._on_wire = min(chunk for chunk in self._waiting if chunk.queued_at <= free_at)
+            self._waiting.remove(self._on_wire)
+        return self._on_wire
+
+    def _leaves_at(self, chunk: _Waiting) -> float:
+        length = chunk.message.header.length
+        return max(chunk.queued_at, self._sending_free_at) + self._seconds(length)
 
     def next_due(self) -> float | None:
         """Say when this rail next has something to do by itself, in seconds on the caller's clock."""
         if self.is_dead:
             return None
         times = [self._incoming[0][0]] if self._incoming else []
-        if self._outgoing:
-            queued_at, _, message = self._outgoing[0]
-            times.append(max(queued_at, self._sending_free_at) + self._seconds(message.header.length))
+        if (chunk := self._occupant()) is not None:
+            times.append(self._leaves_at(chunk))
         return min(times, default=None)
 
     def die(self, *, late: bool) -> None:
@@ -174,11 +200,14 @@ class VirtualRail:
         self.is_dead, self._late = True, late
         if late:
             return
-        for _, _, message in self._outgoing:
-            _released(message)()
+        if self._on_wire is not None:
+            self._waiting.append(self._on_wire)
+            self._on_wire = None
+        for chunk in self._waiting:
+            _released(chunk.message)()
         for _, arrival in self._incoming:
             self._forget(arrival)
-        self._outgoing.clear()
+        self._waiting.clear()
         self._incoming.clear()
 
     def revive(self, now: float) -> None:

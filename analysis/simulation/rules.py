@@ -13,8 +13,9 @@ class PortRule(enum.Enum):
     """Which of the transfers that want a port gets it."""
 
     CHANNELS = "channels"
-    """As the executor does it. Each channel sends its stripes in program order; among the channels whose next
-    stripe may go, a port serves the lowest program index first."""
+    """As the executor does it, but that its receiving ports queue (`analysis.simulation.executor`). Each
+    channel sends its stripes in program order; among the channels whose next stripe may go, a port serves the
+    lowest program index first."""
     READY = "ready"
     """A port serves the lowest program index among all stripes that may go, also past one of the same channel
     that still has to wait. No real channel does this; it shows in which order to write a schedule."""

@@ -24,11 +24,15 @@ GENERATIONS = 1 << 16
 
 
 class Chunk(NamedTuple):
-    """A chunk in a slot: its bytes, how many of them count, and the collective it belongs to."""
+    """A chunk in a slot: its bytes, how many of them count, and the collective it belongs to.
+
+    `place` is where it stands in the program order of the node that captured it.
+    """
 
     buffer: Buffer
     length: int
     collective: int
+    place: int = 0
 
 
 class SendChannel:

@@ -148,7 +148,8 @@ class Engine:
                 sequence=number,
                 length=chunk.length,
             )
-            if not self.network.send(Message(header, buffer=chunk.buffer)):
+            place = (chunk.collective, chunk.place)
+            if not self.network.send(Message(header, buffer=chunk.buffer, place=place)):
                 return
             channel.was_sent()
 

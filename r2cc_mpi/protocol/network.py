@@ -17,11 +17,21 @@ from r2cc_mpi.protocol.news import News
 
 
 class Message(NamedTuple):
-    """A header with the bytes behind it: a control message's body, or a chunk's buffer."""
+    """A header with the bytes behind it: a control message's body, or a chunk's buffer.
+
+    Attributes:
+        header: Where it goes and what it is.
+        body: Of a control message.
+        buffer: Of a chunk.
+        place: Collective and place in the node's program order of a chunk at the rank that captured it: of
+            those that wait for a rail the lowest one goes first. It does not travel; a chunk that only passes
+            through has the lowest there is.
+    """
 
     header: Header
     body: bytes = b""
     buffer: Buffer | None = None
+    place: tuple[int, int] = (0, 0)
 
 
 class Wire(Protocol):

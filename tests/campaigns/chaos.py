@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from algorithms.nic import Nic
-from tests.campaigns.chaos_runs import ChaosRun, draw, is_fine, verdict
+from tests.campaigns.chaos_runs import ChaosRun, draw, draw_optcc, is_fine, verdict
 from tests.campaigns.jobs import Ended, end_politely, run_job, say
 from tests.campaigns.result_log import Entry, ResultLog
 
@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     add = command.add_argument
     add("--runs", type=int, default=100, metavar="N", help="number of runs (default: 100)")
     add("--seed", type=int, default=0, metavar="S", help="seed of the first; each has its own (default: 0)")
+    add("--optcc", action="store_true", help="only OptCC, hit under way; keep a log of its own for it")
     add("--open-mpi", action="store_true", help="under the machine's Open MPI; keep a log of its own for it")
     add("--log", type=Path, metavar="FILE", help="append results; skip the runs that it says were fine")
     return command
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = parser().parse_args(arguments)
     end_politely()
-    runs = [draw(seed) for seed in range(options.seed, options.seed + options.runs)]
+    drawn = draw_optcc if options.optcc else draw
+    runs = [drawn(seed) for seed in range(options.seed, options.seed + options.runs)]
     log = ResultLog(options.log)
     environment = OPEN_MPI if options.open_mpi else {}
     for run in runs:

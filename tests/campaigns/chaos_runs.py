@@ -111,6 +111,34 @@ def _draw(seed: int, dice: random.Random) -> ChaosRun:
     return ChaosRun(seed, layout, tuple(words), frozenset(mortal), silent, strategy)
 
 
+def draw_optcc(seed: int) -> ChaosRun:
+    """Draw a run in which a rail dies while OptCC works around others that were dead from the start."""
+    dice = random.Random(seed)
+    while True:
+        run = _draw_optcc(seed, dice)
+        if not run.may_cut:
+            return run
+
+
+def _draw_optcc(seed: int, dice: random.Random) -> ChaosRun:
+    layout = Layout(*dice.choice([(3, 3), (4, 2)]))
+    strategy = dice.choice([Strategy.OPTCC, Strategy.OPTCC, Strategy.NESTED_OPTCC])
+    words = ["--nodes", str(layout.nodes), "--rails", str(layout.rails), "--strategy", strategy.label]
+    words += ["--form", dice.choice(OPTCC_FORMS)] * (strategy is Strategy.OPTCC)
+    words += ["--pieces", dice.choice(["2", "4", "8", "16"]), "--rail-rate", "50MB/s"]
+    words += ["-b", str(8 * dice.randint(2**15, 2**18)), "-n", "2", "-w", "0"]
+    # Of several degraded nodes the live rails must nest, so it is the same rail that they lack.
+    lost_rail = dice.randrange(layout.rails)
+    degraded = dice.sample(range(layout.nodes), 1 if strategy is Strategy.OPTCC else 2)
+    lost = [Nic(node, lost_rail) for node in degraded]
+    victim = dice.choice([nic for nic in layout if nic not in lost])
+    for nic, when in (*((nic, "") for nic in lost), (victim, f"@iter=1,{dice.randint(1, 95)}%")):
+        words += ["--fail", f"{nic.node}:{nic.rail}{when}"]
+    silent = dice.random() < 0.2
+    words += ["--silent"] * silent + ["--late"] * (dice.random() < 0.2)
+    return ChaosRun(seed, layout, tuple(words), frozenset([*lost, victim]), silent, strategy)
+
+
 def _form(dice: random.Random, strategy: Strategy) -> list[str]:
     """Draw one of a strategy's forms, where it has some, or leave the choice to it."""
     forms = {Strategy.OPTCC: OPTCC_FORMS, Strategy.R2CC_ALLREDUCE: FORMS}.get(strategy)

@@ -2,12 +2,24 @@ from __future__ import annotations
 
 import pytest
 
+from algorithms.catalogue import OPTCC_FORMS
 from algorithms.nic import Nic
 from r2cc_mpi.cli.options import read_options
 from r2cc_mpi.cli.parser import build_parser
+from r2cc_mpi.faults import Declared
 from r2cc_mpi.layout import Layout
+from r2cc_mpi.planning import choose
 from r2cc_mpi.strategy import Strategy
-from tests.campaigns.chaos_runs import MOST_NODES, MOST_RAILS, MOST_RANKS, ChaosRun, draw, is_fine, verdict
+from tests.campaigns.chaos_runs import (
+    MOST_NODES,
+    MOST_RAILS,
+    MOST_RANKS,
+    ChaosRun,
+    draw,
+    draw_optcc,
+    is_fine,
+    verdict,
+)
 
 SEEDS = range(300)
 
@@ -18,10 +30,11 @@ def make_run(nodes, rails, mortal, *, silent=False, strategy=Strategy.AUTO):
     return ChaosRun(0, Layout(nodes, rails), (), mortal, silent, strategy)
 
 
-def test_drawn_runs_make_sense_to_the_command_line():
+@pytest.mark.parametrize("drawn", [draw, draw_optcc])
+def test_drawn_runs_make_sense_to_the_command_line(drawn):
     """No drawn run is refused as a mistake, and each is about the layout and the deaths that it says."""
     for seed in SEEDS:
-        run = draw(seed)
+        run = drawn(seed)
         options = read_options(build_parser().parse_args(["run", "allreduce", *run.words]), None)
         assert options.layout == run.layout
         fails = {fault.nic for fault in options.faults if fault.kind.value == "fail"}
@@ -34,6 +47,21 @@ def test_seed_is_all_there_is():
     """The same seed gives the same run, and others differ."""
     assert [draw(seed) for seed in SEEDS] == [draw(seed) for seed in SEEDS]
     assert len({draw(seed).words for seed in SEEDS}) == len(SEEDS)
+
+
+def test_optcc_runs_are_hit_while_optcc_runs():
+    """In every drawn run OptCC works around the dead rails, and one more rail dies."""
+    kinds = set()
+    for seed in SEEDS:
+        run = draw_optcc(seed)
+        options = read_options(build_parser().parse_args(["run", "allreduce", *run.words]), None)
+        dead = tuple(sorted(fault.nic for fault in options.faults if fault.trigger == Declared()))
+        choice = choose(run.layout.nodes, run.layout.rails, options.wishes, dead, 2**20)
+        assert choice.strategy is run.strategy
+        assert len(run.mortal - set(dead)) == 1
+        assert not run.may_cut
+        kinds.add((run.layout.nodes, choice.strategy, choice.form))
+    assert len(kinds) == 2 * (len(OPTCC_FORMS) + 1)
 
 
 def test_runs_are_of_many_kinds():

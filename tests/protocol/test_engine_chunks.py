@@ -40,6 +40,14 @@ class Sending:
         self.engine.arrived_by_rail(1, Message(header), 1.0)
 
 
+def test_chunks_know_their_place():
+    """A rail that has to choose is told each chunk's collective and place in program order."""
+    sending = Sending()
+    sending.channel.capture(chunk(bytes(8), collective=2)._replace(place=7), 0.0)
+    sending.engine.pump()
+    assert [message.place for _, message in sending.wire.sent] == [(1, 0), (1, 0), (1, 0), (2, 7)]
+
+
 def test_chunks_carry_all_that_the_receiver_needs():
     """A chunk's header names channel, number, collective, length, generation and route."""
     sending = Sending()

@@ -320,6 +320,7 @@ def test_captured_chunks_hold_what_program_order_says():
     slots = job.cluster.engines[LEADER].sender(1)._slots
     payloads = [slots[number].buffer.payload[:16].view(np.int64).tolist() for number in sorted(slots)]
     assert payloads == [job.inputs[LEADER][:2].tolist(), job.inputs[LEADER][2:4].tolist()]
+    assert [slots[number].place for number in sorted(slots)] == [0, 1]
 
 
 def test_landed_chunks_are_added_and_their_credit_goes_back():

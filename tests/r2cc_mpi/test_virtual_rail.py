@@ -60,6 +60,31 @@ def test_late_process_does_not_stretch_time(pair):
     assert numbers(target.poll(10.0)) == [0, 1, 2]
 
 
+def test_first_in_program_order_goes_first(pair):
+    """What waits when the port is free goes by its place; the chunk on the wire stays, later ones wait."""
+    source, _ = pair
+    for number, place in enumerate([(1, 5), (1, 8), (1, 6), (2, 0)]):
+        source.send(1, chunk(1000, number=number)._replace(place=place), 0.0)
+    source.poll(0.5)
+    source.send(1, chunk(1000, number=4)._replace(place=(1, 1)), 0.5)
+    source.send(1, chunk(1000, number=5)._replace(place=(1, 0)), 2.5)
+    source.poll(10.0)
+    assert [message.header.sequence for _, message, _ in source._rail.sent] == [0, 4, 2, 5, 1, 3]
+    assert times_of(source) == [1, 2, 3, 4, 5, 6]
+
+
+def test_chunk_that_only_passes_through_goes_first(pair):
+    """It waited at home already; of several the first to come goes first."""
+    source, _ = pair
+    for number in range(3):
+        source.send(1, chunk(1000, number=number)._replace(place=(1, number)), 0.0)
+    source.poll(0.5)
+    for number in (3, 4):
+        source.send(1, chunk(1000, number=number), 0.5)
+    source.poll(10.0)
+    assert [message.header.sequence for _, message, _ in source._rail.sent] == [0, 3, 4, 1, 2]
+
+
 def test_idle_time_banks_no_credit(pair):
     """After a long pause the first chunk takes its full time again."""
     source, _ = pair
