@@ -27,7 +27,7 @@ from analysis.rail_rates import RailRates
 from analysis.simulation import clock, critical_path, fluid
 from analysis.simulation.critical_path import Link
 from analysis.simulation.order import Order, order_of
-from analysis.simulation.ports import Run
+from analysis.simulation.ports import play
 from analysis.simulation.rules import Gate, PortRule, Rules
 from analysis.simulation.tasks import NONE, Tasks, tasks_of
 from analysis.simulation.timeline import Interval, PortUse, Timeline
@@ -81,9 +81,7 @@ def simulate(stripes: Stripes, rates: RailRates | None = None, rules: Rules = DE
         unit, start, end = fluid.share_ports(tasks, order, rates, rules.alpha)
     else:
         unit = clock.choose(tasks, tasks.rates, rules.alpha)
-        run = Run(tasks, order, clock.measure(tasks, rules.alpha, unit))
-        run.finish()
-        start, end = run.start, run.end
+        start, end = play(tasks, order, clock.measure(tasks, rules.alpha, unit))
     uses_ports = tasks.one != NONE
     stripe = tasks.stripe[uses_ports]
     lengths = (stripes.source_hi - stripes.source_lo).astype(np.int64)

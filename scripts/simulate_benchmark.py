@@ -1,7 +1,12 @@
-"""How long the simulator and the oracle take on rings of growing size; see scripts/simulate-benchmark."""
+"""How long the simulator and the oracle take on rings of growing size, with NumPy alone and with numba.
+
+Each line is a process of its own. With numba it first plays a small ring, so that compiling, or loading what
+an earlier process compiled, is over: the last column of the line says how long that took.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import resource
@@ -16,9 +21,9 @@ from algorithms.ring import ring_allreduce
 from algorithms.stripes import healthy_mapping
 from analysis.cost_model import ring
 from analysis.rail_rates import RailRates
-from analysis.simulation import clock
+from analysis.simulation import accelerator, clock
 from analysis.simulation.order import order_of
-from analysis.simulation.ports import Run
+from analysis.simulation.ports import play
 from analysis.simulation.rules import Rules
 from analysis.simulation.tasks import tasks_of
 
@@ -27,6 +32,8 @@ LAYOUTS = ("64x1", "128x1", "256x1", "512x1", "1024x1", "64x8", "128x8", "256x8"
 COLUMNS = ("build", "stripes", "tasks", "hazards", "play", "simulate", "check")
 """Seconds of the processor, which other work on the machine does not stretch: the schedule, its mapping, its
 tasks, who waits for whom, the events; those together; and the oracle on the same schedule."""
+
+NUMPY, NUMBA = "numpy", "numba"
 
 _T = TypeVar("_T")
 
@@ -37,16 +44,33 @@ def main(layouts: Sequence[str]) -> int:
         if re.fullmatch(r"\d{1,4}x\d{1,2}", layout) is None:
             print(f"{layout!r} is no layout: write nodes x rails, for example 256x8", file=sys.stderr)
             return 1
+    if importlib.util.find_spec("numba") is None:
+        print("# numba is not installed (pip install numba): NumPy alone")
+        ways: tuple[str, ...] = (NUMPY,)
+    else:
+        ways = (NUMPY, NUMBA)
     titles = "  ".join(f"{name:>8}" for name in COLUMNS)
-    print(f"# {'layout':>8}  {'stripes':>9}  {titles}  {'wall':>8}  {'peak MB':>8}  us/stripe")
+    ends = f"{'wall':>8}  {'peak MB':>8}  us/stripe   start"
+    print(f"# {'layout':>8}  by     {'stripes':>9}  {titles}  {ends}")
     for layout in layouts:
-        command = [sys.executable, __file__, "--one", layout]
-        one = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        seconds = "  ".join(f"{one[name]:8.3f}" for name in COLUMNS)
-        each = one["simulate"] / one["count"] * 1e6
-        rest = f"{one['wall']:8.3f}  {one['peak_mb']:8.0f}  {each:9.2f}"
-        print(f"  {layout:>8}  {one['count']:>9}  {seconds}  {rest}", flush=True)
+        for way in ways:
+            command = [sys.executable, __file__, "--one", way, layout]
+            one = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            seconds = "  ".join(f"{one[name]:8.3f}" for name in COLUMNS)
+            each = one["simulate"] / one["count"] * 1e6
+            rest = f"{one['wall']:8.3f}  {one['peak_mb']:8.0f}  {each:9.2f}  {one['start']:6.2f}"
+            print(f"  {layout:>8}  {way}  {one['count']:>9}  {seconds}  {rest}", flush=True)
     return 0
+
+
+def measure_by(way: str, nodes: int, rails: int) -> dict[str, float]:
+    """Measure one ring, with NumPy alone or with numba; `start` is how long numba took to get ready."""
+    begin = time.perf_counter()
+    accelerator.LEAST_TASKS = 0 if way == NUMBA else sys.maxsize
+    if way == NUMBA:
+        measure(3, 1)
+    start = time.perf_counter() - begin if way == NUMBA else 0.0
+    return {**measure(nodes, rails), "start": start}
 
 
 def measure(nodes: int, rails: int) -> dict[str, float]:
@@ -65,15 +89,13 @@ def measure(nodes: int, rails: int) -> dict[str, float]:
     tasks = timed("tasks", lambda: tasks_of(stripes, RailRates.of(nodes, rails)))
     order = timed("hazards", lambda: order_of(tasks, Rules()))
 
-    def play() -> Run:
+    def events() -> None:
         unit = clock.choose(tasks, tasks.rates, Rules().alpha)
-        run = Run(tasks, order, clock.measure(tasks, Rules().alpha, unit))
-        run.finish()
-        if unit.time(run.now) != ring(nodes):
-            raise AssertionError(f"{nodes} nodes take {unit.time(run.now)}, not {ring(nodes)}")
-        return run
+        _, end = play(tasks, order, clock.measure(tasks, Rules().alpha, unit))
+        if unit.time(int(end.max())) != ring(nodes):
+            raise AssertionError(f"{nodes} nodes take {unit.time(int(end.max()))}, not {ring(nodes)}")
 
-    timed("play", play)
+    timed("play", events)
     taken["simulate"] = sum(taken.values())
     wall = time.perf_counter() - began_at
     # Before the oracle, which has its own memory.
@@ -84,6 +106,6 @@ def measure(nodes: int, rails: int) -> dict[str, float]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(measure(*map(int, sys.argv[2].split("x")))))
+        print(json.dumps(measure_by(sys.argv[2], *map(int, sys.argv[3].split("x")))))
     else:
         sys.exit(main(sys.argv[1:] or LAYOUTS))

@@ -16,7 +16,7 @@ PROTOCOL = "r2cc_mpi/protocol"
 # What a folder's files may import besides the standard library. The longest matching folder counts.
 ALLOWED = {
     "algorithms": {"algorithms", "numpy"},
-    "analysis": {"algorithms", "analysis", "numpy", "matplotlib", "scipy"},
+    "analysis": {"algorithms", "analysis", "numpy", "matplotlib", "numba", "scipy"},
     PROTOCOL: {"algorithms", "analysis", "r2cc_mpi", "numpy"},
     "r2cc_mpi": {"algorithms", "analysis", "r2cc_mpi", "numpy", "mpi4py", "cupy", "pyverbs", "matplotlib"},
 }

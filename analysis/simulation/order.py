@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 
 from algorithms.columns import IntColumn
 from algorithms.hazards import dependencies
+from analysis.simulation import loops
+from analysis.simulation.accelerator import compiled
 from analysis.simulation.rules import Gate, PortRule, Rules
 from analysis.simulation.tasks import NONE, Tasks
 
 Wide = NDArray[np.int64]
+
+MOST_CELLS = 2**25
+"""Nodes times grid up to which the compiled loop keeps a table of all places, of four bytes each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,36 +93,42 @@ def order_of(tasks: Tasks, rules: Rules) -> Order:
     followers = [next_task]
     in_channel = None
     if rules.port in {PortRule.CHANNELS, PortRule.FAIR}:
-        order = _sorted_within(tasks.channel)
-        channel, first, landing = (column[order] for column in (tasks.channel, tasks.first, tasks.landing))
-        in_channel = _followers(channel, first, len(tasks))
         # What has arrived is applied in the order of its channel, too.
-        followers += [in_channel, _followers(channel, landing, len(tasks))]
+        in_channel, lands_next = _followers(tasks.channel, (tasks.first, tasks.landing), len(tasks))
+        followers += [in_channel, lands_next]
     elif rules.port is PortRule.STRICT:
-        hops = np.flatnonzero(tasks.is_hop)
+        hops = np.flatnonzero(tasks.is_hop).astype(np.int32)
         for port in (tasks.one[hops], tasks.other[hops]):
-            order = _sorted_within(port)
-            followers.append(_followers(port[order], hops[order], len(tasks)))
+            followers += _followers(port, (hops,), len(tasks))
     return Order(tuple(followers), in_channel, *_hazards(tasks, rules.gate))
 
 
-def _sorted_within(group: IntColumn) -> Wide:
-    """Sort rows by group and within it by row. One sort of packed numbers is faster than an argsort."""
-    packed = np.sort(group.astype(np.int64) << 32 | np.arange(len(group)))
-    return packed & 0xFFFFFFFF
-
-
-def _followers(group: IntColumn, task: NDArray[np.integer], size: int) -> IntColumn:
-    """Name for each task of a sorted list the next one of the same group."""
-    follower = np.full(size, NONE, np.int32)
+def _followers(group: IntColumn, columns: tuple[IntColumn, ...], size: int) -> list[IntColumn]:
+    """Name for each task of a column the next one of the same group; likewise for the other columns."""
+    groups = int(group.max(initial=NONE)) + 1
+    if (quick := compiled(loops.followers, size)) is not None:
+        return [quick(group, column, groups, size) for column in columns]
+    # By group, and within it by row. One sort of packed numbers is faster than an argsort.
+    order = np.sort(group.astype(np.int64) << 32 | np.arange(len(group))) & 0xFFFFFFFF
+    group = group[order]
     same = group[1:] == group[:-1]
-    follower[task[:-1][same]] = task[1:][same]
-    return follower
+    found = []
+    for column in columns:
+        task = column[order]
+        follower = np.full(size, NONE, np.int32)
+        follower[task[:-1][same]] = task[1:][same]
+        found.append(follower)
+    return found
 
 
 def _hazards(tasks: Tasks, gate: Gate) -> tuple[IntColumn, IntColumn, IntColumn]:
-    """Derive the lists of an `Order`, node by node."""
+    """Derive the lists of an `Order`, node by node, or in one compiled loop."""
     stripes = tasks.stripes
+    boundaries = stripes.grid + 1
+    if stripes.schedule.nodes * boundaries <= MOST_CELLS:
+        quick = compiled(loops.hazards, len(tasks))
+        if quick is not None:
+            return quick(_all_accesses(tasks, gate), stripes.schedule.nodes, boundaries, len(tasks))
     counts = np.zeros(len(tasks), np.int32)
     begins = np.zeros(len(tasks), np.int32)
     lists = [np.empty(0, np.int32)]
@@ -139,6 +150,17 @@ def _hazards(tasks: Tasks, gate: Gate) -> tuple[IntColumn, IntColumn, IntColumn]
         lists.append(begin_with[access])
         length += len(access)
     return np.concatenate(lists), begins, counts
+
+
+def _all_accesses(tasks: Tasks, gate: Gate) -> loops.Accesses:
+    stripes, columns = tasks.stripes, tasks.stripes.schedule.columns
+    return loops.Accesses(
+        node=(columns.source[stripes.transfer], columns.target[stripes.transfer]),
+        low=(stripes.source_lo, stripes.target_lo),
+        high=(stripes.source_hi, stripes.target_hi),
+        task=(tasks.first, tasks.landing),
+        waits=(tasks.first, tasks.landing if gate is Gate.LANDING else tasks.first),
+    )
 
 
 def _accesses(tasks: Tasks) -> Iterator[tuple[Wide, NDArray[np.bool_]]]:

@@ -3,7 +3,7 @@
 Everything that ends at one instant is handled together, with NumPy: collectives are synchronous enough for a
 thousand tasks to end at once, and then a loop over single tasks would be a hundred times slower. An instant
 has three parts: the ports of what ended become free; what waited for it may go or lands, which may release
-more; and then ports are given out.
+more; and then ports are given out. (Compiled, a loop over single tasks is quicker: `loops.play`.)
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from algorithms.columns import IntColumn
 from algorithms.transfer import ScheduleError
+from analysis.simulation import loops
+from analysis.simulation.accelerator import compiled
 from analysis.simulation.clock import Ticks
 from analysis.simulation.order import Order
 from analysis.simulation.tasks import NONE, Tasks
@@ -39,6 +41,31 @@ class Progress:
     now: int
     start: Ticks
     end: Ticks
+
+
+def play(tasks: Tasks, order: Order, durations: Ticks) -> tuple[Ticks, Ticks]:
+    """Play tasks from the beginning to the end, in a compiled loop where that is quicker than a `Run`.
+
+    Args:
+        tasks: What is to be done.
+        order: What waits for what.
+        durations: Per task how long it occupies its ports, in ticks.
+
+    Returns:
+        Per task when it started and when it ended.
+
+    Raises:
+        ScheduleError: Some tasks wait for each other for ever; names the first one.
+    """
+    quick = compiled(loops.play, len(tasks))
+    if quick is None:
+        run = Run(tasks, order, durations)
+        run.finish()
+        return run.start, run.end
+    waiting = loops.Waiting(order.followers, order.waiting, order.begins, order.counts)
+    start, end = quick((tasks.one, tasks.other), durations, waiting, tasks.ports.count)
+    check_all_ended(tasks, end != NOT_YET)
+    return start, end
 
 
 class Run:

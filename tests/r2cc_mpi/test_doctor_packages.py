@@ -10,7 +10,13 @@ from r2cc_mpi.doctor.asking import MARK, Reply, ask
 from r2cc_mpi.doctor.findings import Status, problems
 from r2cc_mpi.doctor.packages import Library, Packages, judge, library, look, numbers
 
-VERSIONS = {"numpy": "2.4.6", "mpi4py": "4.1.2", "scipy": "1.17.1", "matplotlib": "3.11.2"}
+VERSIONS = {
+    "numpy": "2.4.6",
+    "mpi4py": "4.1.2",
+    "scipy": "1.17.1",
+    "matplotlib": "3.11.2",
+    "numba": "0.68.1",
+}
 FULL = Packages(VERSIONS, Library("14.0", 8), Library("59", 2))
 
 
