@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from algorithms.nic import Nic
 from scripts.network import build, kernel
 from scripts.network.job import Mpi
+from scripts.network.testbed import Testbed
 from tests.launch.test_open_mpi import OPEN_MPI, why_not
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +41,7 @@ def test_reduction_across_nodes(bed, tmp_path, mpi):
     assert status == 0, log.read_text()
     run = json.loads(report.read_text())
     assert [one["wrong"] for one in run["r2cc"]["iterations"]] == [0] * 4
+    assert run["r2cc"]["iterations"][0]["kernel_bytes"] is not None
     # Two nodes send each other half of the data on each of two rails, out of place and in place.
     for link in bed.links():
         assert link.tx_bytes > 4 * 2**20 / 2
@@ -66,6 +70,22 @@ def test_ctrl_c(bed):
         assert run.stderr.read() == b""
     assert [kernel.inhabitants(part) for part in build.parts_of(bed.name)] == [[], [], []]
     assert bed.nodes == 2
+
+
+@pytest.mark.usefixtures("namespaces", "no_launcher")
+def test_missing_and_slow_links(tmp_path):
+    """A job on a network with a missing and a slow NIC runs on what there is."""
+    report, log = tmp_path / "report.json", tmp_path / "log"
+    missing, slow = Nic(1, 1), Nic(0, 0)
+    with (
+        Testbed.build(nodes=3, rails=2, without=[missing], slow={slow: Fraction(1, 2)}) as bed,
+        log.open("w") as file,
+    ):
+        words = [*SIZE, "-n", "2", "--json", str(report)]
+        assert bed.run(words, timeout_s=LIMIT_S, stdout=file, stderr=file) == 0, log.read_text()
+    run = json.loads(report.read_text())["r2cc"]
+    assert [one["wrong"] for one in run["iterations"]] == [0] * 2
+    assert run["iterations"][0]["rail_bytes"]["1:1"] == {"tx": 0, "rx": 0}
 
 
 def _wait_for_traffic(bed):
