@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 
@@ -16,9 +17,10 @@ from scripts.network import build
 from scripts.network.job import Mpi
 from scripts.network.links import How
 from scripts.network.testbed import Testbed
+from tests.launch.test_open_mpi import OPEN_MPI, why_not
 from tests.testbed.talk import LIMIT_S, on_node
 
-pytestmark = pytest.mark.usefixtures("namespaces")
+pytestmark = pytest.mark.usefixtures("namespaces", "no_launcher")
 
 CUT = Nic(1, 1)
 JOB_S = 90
@@ -124,6 +126,8 @@ def losses(ended):
 )
 def test_cut(three, tmp_path, mpi, how, cause):
     """A link that dies is repaired, only it is blamed, and by the kernel's count it carries no more."""
+    if mpi is Mpi.OPEN_MPI and (reason := why_not({**os.environ, **OPEN_MPI})):
+        pytest.skip(f"no Open MPI: {reason}")
 
     def cut():
         time.sleep(1.5)
