@@ -136,7 +136,7 @@ def nics_come_back_without_an_echo(patch: pytest.MonkeyPatch):
     tick = Recovery.tick
 
     def hope(self, now):
-        self._echoed_at = now if self._echoed_at is None else self._echoed_at
+        self._proved_at = now if self._proved_at is None else self._proved_at
         return tick(self, now)
 
     patch.setattr(Recovery, "tick", hope)

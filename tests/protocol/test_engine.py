@@ -70,15 +70,17 @@ def test_announced_event_moves_channels_and_floods(engine, wire):
 
 
 def test_rail_that_reports_itself_up_is_not_believed(engine, wire):
-    """A link that is back up is probed; only an echo and the damping time make it up."""
+    """A link that is back up is probed; only its peers' echoes and the damping time make it up."""
     engine.rail_event(up=False, now=5.0)
     engine.tick(6.0)
     assert wire.headers(Kind.PROBE) == []
     engine.rail_event(up=True, now=7.0)
     engine.tick(7.0)
-    probe, _ = wire.headers(Kind.PROBE)
-    assert engine.health.down() == [ME]
-    engine.arrived_by_rail(1, from_peer(Kind.ECHO, sequence=probe.sequence), 7.5)
+    for probe in wire.headers(Kind.PROBE):
+        assert engine.health.down() == [ME]
+        (hop,) = probe.route
+        echo = Header(Kind.ECHO, Nic(hop.node, 0), 0, (Hop(0, 0),), hop=1, sequence=probe.sequence)
+        engine.arrived_by_rail(hop.node, Message(echo), 7.5)
     engine.tick(7.55)
     assert engine.health.down() == [ME]
     engine.tick(7.7)

@@ -145,12 +145,13 @@ class TestStart:
 
 
 def test_recovered_nic_is_offered_by_its_owner(engine, wire):
-    """The owner probes over its dead NIC, waits the damping time after an echo, and tells everyone."""
+    """The owner probes over its dead NIC, waits the damping time after all echoes, and tells everyone."""
     engine.declare_down([ME], 0.0)
     engine.tick(1.0)
-    (probe, _) = wire.take(Kind.PROBE)
-    echo = Header(Kind.ECHO, Nic(1, 0), 0, (Hop(0, 0),), hop=1, sequence=probe.sequence)
-    engine.arrived_by_rail(1, Message(echo), 1.1)
+    probe, _ = wire.take(Kind.PROBE)
+    for node in (1, 2):
+        echo = Header(Kind.ECHO, Nic(node, 0), 0, (Hop(0, 0),), hop=1, sequence=probe.sequence)
+        engine.arrived_by_rail(node, Message(echo), 1.1)
     engine.tick(1.15)
     assert not engine.health.is_up(ME)
     engine.tick(1.25)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from algorithms.nic import Hop, Nic
@@ -26,12 +28,18 @@ class Owner:
         report(self.news, ME)
         self.recovery.lost_again()
 
-    def echo(self, now: float) -> None:
-        """Let a peer echo a probe that is sent at once."""
+    def echo(self, now: float, nodes: Collection[int] = (0, 2)) -> None:
+        """Let peers echo probes that are sent at once."""
         self.recovery._probed_at = float("-inf")
         self.recovery.tick(now)
         for probe in self.wire.take(Kind.PROBE):
-            self.recovery.echo(probe._replace(kind=Kind.ECHO), now)
+            if probe.route[0].node in nodes:
+                self.recovery.echo(echo_of(probe), now)
+
+
+def echo_of(probe: Header) -> Header:
+    """Answer a probe as its target does."""
+    return Header(Kind.ECHO, Nic(probe.route[0].node, ME.rail), ME.rail, sequence=probe.sequence)
 
 
 def test_nic_that_is_up_is_left_alone():
@@ -113,17 +121,50 @@ def test_echo_of_an_earlier_probe_is_no_proof():
     owner = Owner()
     owner.fail()
     owner.recovery.tick(1.0)
-    earlier = owner.wire.take(Kind.PROBE)[0]._replace(kind=Kind.ECHO)
+    earlier = owner.wire.take(Kind.PROBE)
     owner.recovery.lost_again()
-    owner.recovery.echo(earlier, 1.2)
+    for probe in earlier:
+        owner.recovery.echo(echo_of(probe), 1.2)
     assert not owner.recovery.tick(3.0)
-    owner.recovery.echo(owner.wire.take(Kind.PROBE)[0]._replace(kind=Kind.ECHO), 3.1)
+    for probe in owner.wire.take(Kind.PROBE):
+        owner.recovery.echo(echo_of(probe), 3.1)
+    assert not owner.recovery.tick(3.1)
     assert owner.recovery.tick(3.3)
+
+
+def test_every_peer_has_to_echo():
+    """While one peer's echo is missing the NIC stays down, and peers are probed on."""
+    owner = Owner()
+    owner.fail()
+    owner.echo(1.0, nodes=[0])
+    assert not owner.recovery.tick(9.0)
+    assert owner.wire.take(Kind.PROBE)
+    owner.echo(10.0, nodes=[2])
+    assert not owner.recovery.tick(10.0 + DAMPING_S * 0.99)
+    assert owner.recovery.tick(10.0 + DAMPING_S)
+
+
+def test_peer_whose_own_nic_is_down_is_not_waited_for():
+    """Its echo cannot be expected; if all are down, one echo of any of them does."""
+    owner = Owner()
+    owner.fail()
+    owner.echo(1.0, nodes=[0])
+    report(owner.news, Nic(2, 0))
+    assert not owner.recovery.tick(1.0)
+    assert owner.recovery.tick(1.0 + DAMPING_S)
+    owner = Owner()
+    owner.fail()
+    report(owner.news, Nic(0, 0))
+    report(owner.news, Nic(2, 0))
+    assert not owner.recovery.tick(1.0)
+    owner.echo(2.0, nodes=[2])
+    assert owner.recovery.tick(2.0 + DAMPING_S)
 
 
 def test_echo_of_an_examination_is_no_proof():
     """Examinations of a NIC number their probes otherwise."""
     owner = Owner()
     owner.fail()
-    owner.recovery.echo(Header(Kind.ECHO, Nic(0, 0), 0, sequence=7), 1.0)
+    for node in (0, 2):
+        owner.recovery.echo(Header(Kind.ECHO, Nic(node, 0), 0, sequence=7), 1.0)
     assert not owner.recovery.tick(2.0)
