@@ -8,26 +8,18 @@ pieces and segments; the simulation (`analysis.simulation.executor`) plays the c
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from statistics import median
-from typing import Any
 
 from algorithms.nic import Nic
-from algorithms.transfer import ScheduleError
 from analysis import cost_model, loads, rail_bound
 from analysis.rail_rates import RailRates
-from analysis.simulation.chunks import chunked
 from analysis.simulation.executor import executed_time
 from r2cc_mpi.cli.units import parse_rate, parse_size
 from r2cc_mpi.planning import Wishes, choose
-from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.strategy import Strategy
+from scripts.paced_jobs import chunks_of_ranks, run_job
 
 DEGRADED = 1
 FORMS = ("chain", "helper", "simple", "overlay", "mixture")
@@ -91,13 +83,8 @@ def simulated(row: Row, options: argparse.Namespace) -> Fraction:
     wishes = Wishes(Strategy.parse(row.strategy), row.pieces, form=row.form, rail_bytes_per_s=Fraction(rate))
     down = tuple(dead_nics(options))
     stripes = choose(options.nodes, options.rails, wishes, down, size).stripes
-    chunk = Fraction(1, -(-size // Settings.for_rate(float(rate)).chunk_bytes))
-    try:
-        chunks = chunked(stripes, chunk)
-    except ScheduleError:  # too fine a grid: whole atoms, which are small then
-        chunks = chunked(stripes, Fraction(int(chunk * stripes.grid), stripes.grid))
     rates = RailRates.of(options.nodes, options.rails, down)
-    return executed_time(chunks, rates) / cost_model.ring(options.nodes)
+    return executed_time(chunks_of_ranks(stripes, size, float(rate)), rates) / cost_model.ring(options.nodes)
 
 
 def dead_nics(options: argparse.Namespace) -> list[Nic]:
@@ -106,20 +93,9 @@ def dead_nics(options: argparse.Namespace) -> list[Nic]:
 
 
 def measure(options: argparse.Namespace, words: list[str]) -> Measured:
-    """Run a job.
-
-    Raises:
-        SystemExit: The job did not pass.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        layout = ["--nodes", str(options.nodes), "--rails", str(options.rails), "--rail-rate", options.rate]
-        job = [*layout, "-b", options.size, "-n", str(options.iterations), *words, "--json", str(report)]
-        command = [sys.executable, "-m", "r2cc_mpi", "run", "allreduce", *job]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command)}\n{done.stdout}exit status {done.returncode}")
-        iterations: list[dict[str, Any]] = json.loads(report.read_text())["r2cc"]["iterations"]
+    """Run a job."""
+    layout = ["--nodes", str(options.nodes), "--rails", str(options.rails), "--rail-rate", options.rate]
+    iterations = run_job(*layout, "-b", options.size, "-n", str(options.iterations), *words)
     received = sum(iterations[-1]["rail_bytes"][f"{DEGRADED}:{rail}"]["rx"] for rail in range(options.rails))
     return Measured(median(one["network_s"] for one in iterations), received)
 

@@ -8,33 +8,18 @@ announced.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 from statistics import median
 from typing import Any
+
+from scripts.paced_jobs import run_job
 
 NODES, RAILS = 3, 3
 HEALTHY, REPAIRED = 5, 5
 
 
-def run(*arguments: str) -> list[dict[str, Any]]:
-    """Run a job and return its iterations.
-
-    Raises:
-        SystemExit: The job did not pass.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        layout = ["--nodes", str(NODES), "--rails", str(RAILS), "--json", str(report)]
-        command = [sys.executable, "-m", "r2cc_mpi", "run", "allreduce", *layout, *arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command)}\n{done.stdout}exit status {done.returncode}")
-        iterations: list[dict[str, Any]] = json.loads(report.read_text())["r2cc"]["iterations"]
-        return iterations
+def run(*words: str) -> list[dict[str, Any]]:
+    """Run a job on the layout and return its iterations."""
+    return run_job("--nodes", str(NODES), "--rails", str(RAILS), *words)
 
 
 def check_model(size: str, rate: str) -> None:

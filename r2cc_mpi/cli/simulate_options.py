@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,7 +40,8 @@ class Question:
         case: What it is written for at the beginning.
         re_rank: Whether each collective orders its ring by what is up when it begins.
         rates: What each NIC can carry at the beginning.
-        changes: What happens on the way, times in D/B.
+        changes: What happens on the way at a known time; times in D/B.
+        faults: What happens at a point of a collective, with the change it makes, whose time does not count.
         collectives: How many follow each other.
         chunk: Size of a chunk in D, or None for whole stripes.
         rules: How ports are given out and so on.
@@ -56,6 +57,7 @@ class Question:
     re_rank: bool
     rates: RailRates
     changes: tuple[Change, ...]
+    faults: tuple[tuple[Fault, Change], ...]
     collectives: int
     chunk: Fraction | None
     rules: Rules
@@ -94,15 +96,16 @@ def read_options(words: Namespace) -> Question:
     faults = _faults(words, layout)
     unit_s = size / node_rate
     rates = rates_of(layout, [fault for fault in faults if fault.trigger == Declared()])
-    changes = _changes(faults, words.unnoticed, unit_s)
+    changes, awaited = _changes(faults, words.unnoticed, unit_s)
     question = Question(
         algorithm=words.algorithm,
         case=_case(words, rates),
         re_rank=words.re_rank,
         rates=rates,
         changes=changes,
+        faults=awaited,
         collectives=whole_number("-n", words.iters, least=1),
-        chunk=_chunk(words.chunk, size, on_the_way=bool(changes)),
+        chunk=_chunk(words.chunk, size, on_the_way=bool(changes or awaited)),
         rules=_rules(words, alpha_s / unit_s, node_rate),
         size_bytes=size,
         node_bytes_per_s=node_rate,
@@ -118,25 +121,27 @@ def _faults(words: Namespace, layout: Layout) -> tuple[Fault, ...]:
     faults = parse_faults(words.fail, words.slow, words.recover)
     if words.algorithm == "ring" and any(fault.kind is FaultKind.FAIL for fault in faults):
         raise UsageError("ring stops where a rail is dead: simulate hot-repair, balance or r2cc-allreduce")
-    for fault in faults:
-        if not isinstance(fault.trigger, Declared | AtTime):
-            raise UsageError(f"{fault.option}: simulate counts seconds, write @Ts, for example @0.001s")
-    check_faults(faults, layout, iterations=1, sizes=1)
+    check_faults(faults, layout, iterations=whole_number("-n", words.iters, least=1), sizes=1)
     return faults
 
 
-def _changes(faults: Sequence[Fault], unnoticed: str | None, unit_s: Fraction) -> tuple[Change, ...]:
+def _changes(
+    faults: Sequence[Fault], unnoticed: str | None, unit_s: Fraction
+) -> tuple[tuple[Change, ...], tuple[tuple[Fault, Change], ...]]:
+    """Turn faults into changes: those with a time, and those that wait for bytes or chunks."""
     silence = Fraction(0) if unnoticed is None else convert("--unnoticed", unnoticed, parse_duration) / unit_s
     factors = {FaultKind.FAIL: Fraction(0), FaultKind.RECOVER: Fraction(1)}
-    changes = []
+    changes, awaited = [], []
     for fault in faults:
+        factor = factors[fault.kind] if fault.factor is None else fault.factor
+        change = Change(Fraction(0), fault.nic, factor, Fraction(0) if factor else silence)
         if isinstance(fault.trigger, AtTime):
-            factor = factors[fault.kind] if fault.factor is None else fault.factor
-            time = fault.trigger.seconds / unit_s
-            changes.append(Change(time, fault.nic, factor, Fraction(0) if factor else silence))
-    if silence and all(change.factor for change in changes):
-        raise UsageError("--unnoticed: no rail dies on the way, add a --fail NODE:RAIL@Ts")
-    return tuple(changes)
+            changes.append(replace(change, time=fault.trigger.seconds / unit_s))
+        elif not isinstance(fault.trigger, Declared):
+            awaited.append((fault, change))
+    if silence and all(change.factor for change in (*changes, *(change for _, change in awaited))):
+        raise UsageError("--unnoticed: no rail dies on the way, add a --fail NODE:RAIL@WHEN")
+    return tuple(changes), tuple(awaited)
 
 
 def _case(words: Namespace, rates: RailRates) -> Case:

@@ -18,9 +18,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "ports, occupies them for alpha + bytes/rate, and lands. Runs nothing, needs no MPI. "
         f"ALGORITHM is one of {', '.join(ALGORITHMS)}.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="examples:\n"
+        epilog="not simulated: the processors (adding up a node's own ranks, copying, checks), control\n"
+        "messages and acknowledgements, how a failure is found out (see --unnoticed), and what arrives\n"
+        "late under r2cc run --late, which ranks drop. A hop takes both ports at once; real ones queue.\n\n"
+        "examples:\n"
         "  r2cc simulate r2cc-allreduce --nodes 4 --rails 4 --fail 0:3 --pieces 8 --plot ports.png\n"
-        "  r2cc simulate balance --nodes 3 --rails 3 -n 3 --fail 1:1@0.001s --recover 1:1@0.003s",
+        "  r2cc simulate balance --nodes 3 --rails 3 -n 3 --fail 1:1@50% --recover 1:1@iter=3,0%",
         allow_abbrev=False,
     )
     simulate.add_argument("algorithm", metavar="ALGORITHM", help="see above")
@@ -36,7 +39,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_cluster(simulate: Parser) -> None:
     group = simulate.add_argument_group(
-        "cluster", "@Ts: T seconds after the first collective began; without it, from the start"
+        "cluster",
+        "WHEN: [iter=I,]P%% or [iter=I,]chunk=C of what the rail sends in collective I, or Ts, seconds after "
+        "the first one began; for --recover P%% of the node's part in the collective; without it, from the "
+        "start",
     )
     add = group.add_argument
     add("--nodes", required=True, metavar="N", help="nodes")
@@ -51,9 +57,9 @@ def _add_cluster(simulate: Parser) -> None:
     add(
         "--alpha", default=DEFAULT_ALPHA, metavar="TIME", help=f"cost of a message (default: {DEFAULT_ALPHA})"
     )
-    add("--fail", action="append", default=[], metavar="NODE:RAIL[@Ts]", help="this rail dies; repeatable")
-    add("--slow", action="append", default=[], metavar="NODE:RAIL=F[@Ts]", help="it runs at fraction F")
-    add("--recover", action="append", default=[], metavar="NODE:RAIL@Ts", help="it works again")
+    add("--fail", action="append", default=[], metavar="NODE:RAIL[@WHEN]", help="this rail dies; repeatable")
+    add("--slow", action="append", default=[], metavar="NODE:RAIL=F[@WHEN]", help="it runs at fraction F")
+    add("--recover", action="append", default=[], metavar="NODE:RAIL@WHEN", help="it works again")
     add("--unnoticed", metavar="TIME", help="how long nobody knows that a rail died on the way (default: 0)")
 
 
@@ -65,7 +71,11 @@ def _add_algorithm(simulate: Parser) -> None:
     add("--re-rank", action="store_true", help="order the ring so that its weakest hop is strongest")
     add("--pieces", metavar="K", help="pieces of stage 2 (r2cc-allreduce; default: 4)")
     add("--partial", metavar="Y", help="share of the partial ring, for example 1/4 (default: the lost share)")
-    add("--form", metavar="F", help="form of stage 2: chain or helper (default: chain)")
+    add(
+        "--form",
+        metavar="F",
+        help="r2cc-allreduce: chain (default), helper; optcc: simple (default), ordering-2, overlay, mixture",
+    )
     add("--sub-pieces", metavar="S", help="parts of a piece in the helper's broadcast (default: 1)")
     add(
         "--chunk",

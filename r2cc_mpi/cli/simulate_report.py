@@ -103,7 +103,7 @@ def _sequence(question: Question, timelines: Sequence[Timeline]) -> list[str]:
     ring, unit_ms = _ring(question), float(question.unit_s) * 1e3
     lines = [
         f"# at {float(change.time) * unit_ms:.4g} ms: {change.nic} "
-        + (f"runs at {change.factor} of its rate" if change.factor else "dies")
+        + _what_happens(change.factor)
         + (f", noticed at {float(change.noticed) * unit_ms:.4g} ms" if change.unnoticed else "")
         for change in sorted(question.changes, key=lambda change: change.time)
     ]
@@ -118,6 +118,12 @@ def _sequence(question: Question, timelines: Sequence[Timeline]) -> list[str]:
             f"  {float(time / ring):9.4f}  {_bytes(question, timeline.resent):14.0f}"
         )
     return lines
+
+
+def _what_happens(factor: Fraction) -> str:
+    if not factor:
+        return "dies"
+    return "runs at its full rate" if factor == 1 else f"runs at {factor} of its rate"
 
 
 def _ports(question: Question, timelines: Sequence[Timeline]) -> list[str]:

@@ -19,7 +19,7 @@ from analysis.simulation.failures import Change, simulate_failures, simulate_seq
 from analysis.simulation.repair import WINDOW
 from analysis.simulator import Gate, PortRule, Rules, simulate
 from tests.analysis.invariants import check_all, check_dead, check_hazards
-from tests.analysis.schedules import random_case, random_changes
+from tests.analysis.schedules import random_case, random_changes, schedule_of
 
 NODES = RAILS = 3
 HEALTHY = cost_model.ring(NODES)
@@ -72,6 +72,26 @@ def test_death_at_the_very_start_is_hot_repair():
     """Nothing had begun to arrive: exactly the time of HotRepair planned for the dead NIC."""
     dead = RailRates.of(NODES, RAILS, [Nic(1, 1)])
     assert play(Change(Fraction(0), Nic(1, 1))).completion == rail_costs.hot_repair(dead)
+
+
+@pytest.mark.parametrize(
+    ("unnoticed", "lost"),
+    [
+        # the chunk on the wire
+        (Fraction(0), 1),
+        # that one, the next, and the last, which is cut short when the death is noticed at 7/8
+        (Fraction(1, 2), 3),
+    ],
+)
+def test_death_in_mid_transfer_by_hand(unnoticed, lost):
+    """Two rails, four chunks of 1/4 each; rail 1 dies at 3/8, so its last three go by rail 0 after its own."""
+    stripes = chunked(healthy_mapping(schedule_of(2, 1, [(0, 1, 0, 1, False)]), 2), Fraction(1, 8))
+    change = Change(Fraction(3, 8), Nic(1, 1), unnoticed=unnoticed)
+    timeline = simulate_failures(stripes, RailRates.of(2, 2), [change], RULES)
+    landed = [timeline.clock.time(int(ticks)) for ticks in timeline.landed]
+    quarters = [Fraction(quarter, 4) for quarter in (1, 2, 3, 4, 1, 5, 6, 7)]
+    assert landed == quarters
+    assert timeline.resent == Fraction(lost, 8)
 
 
 def test_bytes_are_conserved():

@@ -78,6 +78,35 @@ def test_failure_on_the_way_is_repaired_and_then_planned_around(capsys):
     assert found["collectives"][1]["begin_s"] == found["collectives"][0]["time_s"]
 
 
+@pytest.mark.parametrize(
+    ("when", "dies_at"),
+    [
+        # a chunk takes 1 MB / 20 MB/s; the rail sends 26 2/3 of them, in four steps of 6 2/3
+        ("@50%", Fraction(40, 60)),
+        ("@chunk=3", Fraction(9, 60)),
+        ("@0%", Fraction(0)),
+        ("@iter=2,25%", Fraction(100, 60)),
+    ],
+)
+def test_failure_may_wait_for_bytes_or_chunks(when, dies_at):
+    """As in `r2cc run`: a share of what the rail sends in a collective, or one of its chunks."""
+    words = ["balance", "-n", "2", "--alpha", "0", "--chunk", "1000000", "--fail", f"1:1{when}"]
+    question = read_options(build_parser().parse_args(["simulate", words[0], *CLUSTER, *words[1:]]))
+    assert question.changes == ()
+    (change,) = simulate._changes(question)
+    assert change.nic == Nic(1, 1)
+    assert change.time == dies_at
+
+
+def test_recovery_may_wait_for_the_collective(capsys):
+    """Dead in the first collective, back in the middle of the second: the third is healthy again."""
+    words = ["balance", "-n", "3", "--alpha", "0", "--chunk", "1M"]
+    words += ["--fail", "1:1@50%", "--recover", "1:1@iter=2,50%"]
+    found = document(capsys, *words)
+    ratios = [one["over_ring"] for one in found["collectives"]]
+    assert ratios == [pytest.approx(1.5, rel=0.02), pytest.approx(1.5, rel=1e-3), pytest.approx(1, rel=1e-3)]
+
+
 def test_events_are_printed(capsys):
     """A run with failures on the way lists them, and one line per collective."""
     words = ["--fail", "1:1@0.5s", "--slow", "0:0=0.5@1s", "--unnoticed", "10ms", "--chunk", "1M"]
@@ -134,7 +163,9 @@ def test_changes_reach_the_simulator():
     [
         (["tree"], "ALGORITHM 'tree' is unknown: it has ring"),
         (["ring", "--fail", "1:1"], "ring stops where a rail is dead"),
-        (["balance", "--fail", "1:1@50%"], "--fail 1:1@iter=1,50%: simulate counts seconds"),
+        (["balance", "--fail", "1:1@iter=2,50%"], "there is no iteration 2"),
+        (["balance", "--fail", "1:1@chunk=500"], "--fail 1:1@iter=1,chunk=500: collective 1 is over before"),
+        (["balance", "--fail", "1:1@50%", "--recover", "1:1@chunk=1"], "a dead rail sends no chunks"),
         (["balance", "--fail", "3:1"], "there is no node 3"),
         (["balance", "--unnoticed", "1ms"], "no rail dies on the way"),
         (["balance", "--plot", "ports.pdf"], "pictures are png or svg"),
