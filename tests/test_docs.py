@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)?::(test_\w+)`")
 EXAMPLE = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -39,3 +41,23 @@ def test_a_wrong_example_is_found():
     failed, tried, said = failures(page, "page")
     assert (failed, tried) == (1, 2)
     assert "Expected:\n    5\nGot:\n    4" in said
+
+
+def missing_tests(text: str) -> list[str]:
+    """List the tests that a page names and that are not there; `::test_x` is in the file named before."""
+    missing, file = [], ""
+    for found in NAMED_TEST.finditer(text):
+        file = found[1] or file
+        if f"def {found[2]}(" not in (ROOT / file).read_text(encoding="utf-8"):
+            missing.append(f"{file}::{found[2]}")
+    return missing
+
+
+def test_tests_that_pages_name_exist():
+    """The table of formulas names tests that are there; one that is not would be found."""
+    text = (DOCS / "simulator.md").read_text(encoding="utf-8")
+    assert missing_tests(text) == []
+    assert len(NAMED_TEST.findall(text)) > 15
+    assert missing_tests("`tests/test_docs.py::test_tests_that_pages_name_exist`, `::test_x`") == [
+        "tests/test_docs.py::test_x"
+    ]

@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "late under r2cc run --late, which ranks drop. A hop takes both ports at once; real ones queue.\n\n"
         "examples:\n"
         "  r2cc simulate r2cc-allreduce --nodes 4 --rails 4 --fail 0:3 --pieces 8 --plot ports.png\n"
-        "  r2cc simulate balance --nodes 3 --rails 3 -n 3 --fail 1:1@50% --recover 1:1@iter=3,0%",
+        "  r2cc simulate balance --nodes 3 --rails 3 -n 4 --fail 1:1@50% --recover 1:1@iter=3,50%",
         allow_abbrev=False,
     )
     simulate.add_argument("algorithm", metavar="ALGORITHM", help="see above")

@@ -84,7 +84,7 @@ def test_death_at_the_very_start_is_hot_repair():
     ],
 )
 def test_death_in_mid_transfer_by_hand(unnoticed, lost):
-    """Two rails, four chunks of 1/4 each; rail 1 dies at 3/8, so its last three go by rail 0 after its own."""
+    """Two rails, four chunks of 1/4 each; rail 1 dies at 3/8, so its last three go by rail 0."""
     stripes = chunked(healthy_mapping(schedule_of(2, 1, [(0, 1, 0, 1, False)]), 2), Fraction(1, 8))
     change = Change(Fraction(3, 8), Nic(1, 1), unnoticed=unnoticed)
     timeline = simulate_failures(stripes, RailRates.of(2, 2), [change], RULES)
