@@ -22,9 +22,9 @@ data, a leaf 1. So node i, which owns the fraction w_i of all data, has 1 + (p-2
 2 (p-1), the least there is.
 
 With planned rail shares and list scheduling (`algorithms.optcc_mapping`, `algorithms.list_schedule`) the time
-is within (K+3)/K of what the busiest NIC needs for 192 of 200 random clusters with K = 8, and for 174 with
-K = 16. The others, most of them with several leaves of the same bandwidth, lose time in every segment: up to
-(K + 3.7)/K for K = 8, (K + 6.6)/K for 16, and 40 % for 32.
+is within (K+3)/K of what the busiest NIC needs for 192 of 200 random clusters with K = 8, for 174 with K = 16
+and for 159 with K = 32; of the 60 among them with several degraded nodes for 58, 42 and 33. The others lose
+time in every segment: up to (K + 3.7)/K for K = 8, (K + 6.6)/K for 16, and (K + 13.6)/K for 32.
 
 Not promised: the node-level lower bound on rails. Neighbours in a ring can only use rails that both have, so
 it takes live sets of rails that nest (the slower node's within the faster one's), and even then rails of the

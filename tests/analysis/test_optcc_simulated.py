@@ -172,18 +172,9 @@ def test_every_form_up_to_sixteen_nodes(p, segments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("segments", "within", "most"), [(8, 192, 4), (16, 174, 7)])
+@pytest.mark.parametrize(("segments", "within", "most"), [(8, 192, 4), (16, 174, 7), (32, 159, 14)])
 def test_nested_optcc_on_two_hundred_random_live_sets(segments, within, most):
     """So many of them are within (K+3)/K of what the busiest NIC needs, and all within `most` bodies."""
     found = [nested_excess(random.Random(seed), segments) for seed in range(200)]
     assert max(found) <= most
     assert sum(one <= 3 for one in found) >= within
-
-
-@pytest.mark.slow
-def test_nested_optcc_with_many_segments():
-    """K = 32, 60 random clusters: eight in ten within (K+3)/K, all within 45 %."""
-    generator = random.Random(11)
-    found = [nested_excess(generator, 32) for _ in range(60)]
-    assert max(found) <= Fraction(9 * 32, 20)
-    assert sum(one <= 3 for one in found) >= 48
