@@ -15,16 +15,12 @@ from fractions import Fraction
 from analysis import candidates, rail_bound
 from analysis.candidates import Candidate
 from analysis.errors import ModelError
+from analysis.played import Chunking, played_forms
 from analysis.rail_bound import RailBound
 from analysis.rail_rates import RailRates
 
 BUILT = frozenset({"ring", "hot-repair", "balance", "r2cc-allreduce", "optcc", "nested-optcc"})
 """Schemes that exist as schedules in this version."""
-
-
-AVOIDED = frozenset({"optcc (overlay)", "optcc (mixture)"})
-"""Candidates that are not chosen, though they exist: what they gain over ordering 1 on real ranks depends on
-the layout more than their models know (docs/algorithms.md)."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def plan(
     *,
     alpha: Fraction,
     built: Collection[str] = BUILT,
-    avoided: Collection[str] = AVOIDED,
+    chunking: Chunking | None = None,
 ) -> Plan:
     """Compare all schemes for one AllReduce and choose one.
 
@@ -63,7 +59,8 @@ def plan(
         rates: What each NIC can carry.
         alpha: Cost of one message in units of D/B (seconds times B/D); grows as messages get smaller.
         built: Schemes to choose among.
-        avoided: Names of candidates to leave out of the choice.
+        chunking: How ranks send what is chosen: forms of OptCC, which are near each other, are then played
+            (`analysis.played`). None: the models decide alone.
 
     Returns:
         The plan. Two callers with equal arguments get equal plans.
@@ -78,10 +75,14 @@ def plan(
         apart = " | ".join(", ".join(map(str, group)) for group in groups)
         raise ModelError(f"live rails do not connect all nodes: {apart}; no scheme can serve them")
     everything = [one for scheme in candidates.SCHEMES for one in scheme(rates, alpha)]
+    forms = [one for one in everything if one.scheme == "optcc" and one.time is not None]
+    if chunking is not None and forms:
+        everything = [one for one in everything if one not in forms]
+        everything += played_forms(forms, rates, chunking)
     possible = [one for one in everything if one.time is not None]
     possible.sort(key=_time)
     impossible = [one for one in everything if one.time is None]
-    runs = [one for one in possible if one.scheme in built and one.name not in avoided]
+    runs = [one for one in possible if one.scheme in built]
     chosen = runs[0] if runs else None
     if chosen is None:
         raise ModelError(f"none of {', '.join(sorted(built))} can serve this cluster")

@@ -21,7 +21,9 @@ from algorithms.stripes import Stripes
 from analysis import candidates, planner
 from analysis.candidates import Candidate, find_straggler, is_nested
 from analysis.lower_bound import nested_mixture
+from analysis.played import Chunking
 from analysis.rail_rates import RailRates
+from r2cc_mpi.protocol.settings import Settings
 from r2cc_mpi.strategy import Strategy
 
 TYPICAL_RAIL_BYTES_PER_S = Fraction(10**9)
@@ -98,7 +100,8 @@ def choose(nodes: int, rails: int, wishes: Wishes, down: tuple[Nic, ...], size_b
     unit_s = size_bytes / (rails * (wishes.rail_bytes_per_s or TYPICAL_RAIL_BYTES_PER_S))
     alpha = wishes.alpha_s / unit_s if unit_s else Fraction(1)
     if wishes.strategy is Strategy.AUTO:
-        chosen = planner.plan(rates, alpha=alpha).chosen
+        chunking = chunking_for(wishes.rail_bytes_per_s, size_bytes)
+        chosen = planner.plan(rates, alpha=alpha, chunking=chunking).chosen
     else:
         chosen = _asked_for(rates, wishes, alpha)
     if chosen.scheme in {"ring", "hot-repair"}:
@@ -111,6 +114,18 @@ def choose(nodes: int, rails: int, wishes: Wishes, down: tuple[Nic, ...], size_b
     stripes = _stripes(chosen.scheme, case)
     strategy = Strategy.parse(chosen.scheme)
     return Choice(strategy, stripes, chosen.pieces, chosen.partial, form, chosen.order)
+
+
+def chunking_for(rail_bytes_per_s: Fraction | None, size_bytes: int) -> Chunking:
+    """Say how ranks cut a collective into chunks.
+
+    Args:
+        rail_bytes_per_s: Rate of a healthy rail; None: not known.
+        size_bytes: Bytes to reduce per node.
+    """
+    settings = Settings.for_rate(None if rail_bytes_per_s is None else float(rail_bytes_per_s))
+    # Equal parts of the data, so that the grid need not become fine for an odd size.
+    return Chunking(Fraction(1, max(1, -(-size_bytes // settings.chunk_bytes))), settings.window)
 
 
 def _asked_for(rates: RailRates, wishes: Wishes, alpha: Fraction) -> Candidate:

@@ -14,12 +14,12 @@ from statistics import median
 
 from algorithms.nic import Nic
 from analysis import cost_model, loads, rail_bound
+from analysis.played import played_time
 from analysis.rail_rates import RailRates
-from analysis.simulation.executor import executed_time
 from r2cc_mpi.cli.units import parse_rate, parse_size
-from r2cc_mpi.planning import Wishes, choose
+from r2cc_mpi.planning import Wishes, choose, chunking_for
 from r2cc_mpi.strategy import Strategy
-from scripts.paced_jobs import chunks_of_ranks, run_job
+from scripts.paced_jobs import run_job
 
 DEGRADED = 1
 FORMS = ("chain", "helper", "simple", "overlay", "mixture")
@@ -84,7 +84,8 @@ def simulated(row: Row, options: argparse.Namespace) -> Fraction:
     down = tuple(dead_nics(options))
     stripes = choose(options.nodes, options.rails, wishes, down, size).stripes
     rates = RailRates.of(options.nodes, options.rails, down)
-    return executed_time(chunks_of_ranks(stripes, size, float(rate)), rates) / cost_model.ring(options.nodes)
+    time = played_time(stripes, rates, chunking_for(Fraction(rate), size))
+    return time / cost_model.ring(options.nodes)
 
 
 def dead_nics(options: argparse.Namespace) -> list[Nic]:

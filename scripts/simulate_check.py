@@ -19,11 +19,12 @@ from algorithms.nic import Nic
 from algorithms.stripes import Stripes
 from algorithms.transfer import ScheduleError
 from analysis.rail_rates import RailRates
+from analysis.simulation.chunks import nearly_chunked
 from analysis.simulation.executor import executed_time
 from analysis.simulator import simulate
-from r2cc_mpi.planning import Wishes, choose, slow_from_the_start
+from r2cc_mpi.planning import Wishes, choose, chunking_for, slow_from_the_start
 from r2cc_mpi.strategy import Strategy
-from scripts.paced_jobs import chunks_of_ranks, run_job
+from scripts.paced_jobs import run_job
 
 MIB = 1 << 20
 
@@ -111,7 +112,8 @@ class Outcome:
 def play(row: Row) -> tuple[Fraction, Fraction | None]:
     """Simulate a row; the times, the second one with queueing ports, in D/B."""
     rates = RailRates.of(row.nodes, row.rails, row.dead, dict(row.slow))
-    chunks = chunks_of_ranks(planned(row), row.size_mib * MIB, row.rate_mb_per_s * 1e6)
+    chunking = chunking_for(Fraction(row.rate_mb_per_s * 10**6), row.size_mib * MIB)
+    chunks = nearly_chunked(planned(row), chunking.size)
     try:
         queueing = executed_time(chunks, rates)
     except ScheduleError:

@@ -57,3 +57,20 @@ def chunked(stripes: Stripes, chunk: Fraction) -> Stripes:
         home=stripes.home[row],
         route=stripes.route[row],
     )
+
+
+def nearly_chunked(stripes: Stripes, chunk: Fraction) -> Stripes:
+    """Cut every stripe into chunks of a size, or nearly so where the grid of that would be too fine.
+
+    Args:
+        stripes: The mapped schedule.
+        chunk: Size of a chunk, in D. What is taken instead is the next smaller number of whole atoms, at
+            least one.
+
+    Raises:
+        ModelError: The size is not above zero.
+    """
+    try:
+        return chunked(stripes, chunk)
+    except ScheduleError:
+        return chunked(stripes, Fraction(max(1, int(chunk * stripes.grid)), stripes.grid))

@@ -19,6 +19,7 @@ from r2cc_mpi.cli.report_json import JsonObject, write_json
 from r2cc_mpi.cli.units import format_size, parse_duration, parse_rate, parse_size
 from r2cc_mpi.cli.values import convert, one_of
 from r2cc_mpi.errors import UsageError
+from r2cc_mpi.planning import chunking_for
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def run(words: Namespace) -> int:
     alpha = convert("--alpha", words.alpha, parse_duration)
     question = Question(rates, size, rate * rates.rails, alpha)
     try:
-        plan = planner.plan(rates, alpha=alpha / question.unit_s)
+        plan = planner.plan(rates, alpha=alpha / question.unit_s, chunking=chunking_for(rate, size))
     except (ModelError, ScheduleError) as error:
         raise UsageError(str(error)) from error
     stream = sys.stderr if words.json == "-" else sys.stdout
@@ -150,8 +151,6 @@ def _partial(one: Candidate) -> str:
 
 def _status(one: Candidate) -> str:
     status = "yes" if one.scheme in planner.BUILT else "prediction"
-    if one.name in planner.AVOIDED:
-        status = "if asked for"
     order = "" if one.order is None else f"; order {_shorten(one.order)}"
     return status + order + (f"; {one.note}" if one.note else "")
 

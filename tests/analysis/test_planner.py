@@ -57,17 +57,8 @@ def test_small_messages_are_balanced():
     """Where messages cost more than bytes a second stage does not pay: Balance has the fewest of them."""
     rates = RailRates.of(4, 8, dead=[Nic(0, 0)])
     assert planner.plan(rates, alpha=Fraction(1), built=EVERYTHING).chosen.scheme == "balance"
-    free = planner.plan(rates, alpha=NOTHING, built=EVERYTHING, avoided=())
+    free = planner.plan(rates, alpha=NOTHING, built=EVERYTHING)
     assert free.chosen.name == "optcc (mixture)"
-
-
-def test_what_is_avoided_is_listed_but_not_chosen():
-    """Forms that real ranks do not profit from stay in the list, and the reason names the best of them."""
-    rates = RailRates.of(4, 8, dead=[Nic(0, 0)])
-    plan = planner.plan(rates, alpha=NOTHING)
-    assert plan.candidates[0].name == "optcc (mixture)"
-    assert plan.chosen.name not in planner.AVOIDED
-    assert "optcc (mixture), by its model" in plan.reason
 
 
 @given(st.integers(3, 8), st.integers(2, 8), st.data())

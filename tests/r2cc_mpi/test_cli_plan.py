@@ -9,6 +9,7 @@ from algorithms.nic import Nic
 from analysis import planner
 from analysis.rail_rates import RailRates
 from r2cc_mpi import cli
+from r2cc_mpi.planning import chunking_for
 
 pytestmark = pytest.mark.usefixtures("no_launcher")
 
@@ -25,7 +26,7 @@ def test_plan_is_printed(capsys):
     assert lines["hot-repair"][3:] == ["2667", "2.000", "+77.8%", "yes"]
     assert lines["balance"][3:] == ["2000", "1.500", "+33.3%", "yes"]
     assert lines["ring"][3:] == ["-", "stops", "at", "a", "dead", "rail", "(node", "1", "rail", "1)"]
-    assert text.splitlines()[-1].startswith("# chosen: optcc (simple): ")
+    assert text.splitlines()[-1].startswith("# chosen: optcc (overlay): ")
 
 
 def test_json_holds_the_same_plan(capsys):
@@ -35,7 +36,8 @@ def test_json_holds_the_same_plan(capsys):
     document = json.loads(captured.out)
     assert "# chosen" in captured.err
     rates = RailRates.of(3, 3, slow={Nic(0, 0): Fraction(1, 2)})
-    plan = planner.plan(rates, alpha=Fraction(1, 1000))
+    chunking = chunking_for(Fraction(20_000_000), 60_000_000)
+    plan = planner.plan(rates, alpha=Fraction(1, 1000), chunking=chunking)
     assert document["chosen"] == plan.chosen.name
     assert plan.bound.time is not None
     assert document["bound_s"] == pytest.approx(float(plan.bound.time))

@@ -10,9 +10,10 @@ from algorithms import verify
 from algorithms.catalogue import ALGORITHMS, OPTCC_FORMS, Case
 from algorithms.nic import Nic
 from analysis import planner
+from analysis.played import Chunking
 from analysis.rail_rates import RailRates
 from r2cc_mpi.plan import most_operations, plan_node
-from r2cc_mpi.planning import Wishes, choose, slow_from_the_start
+from r2cc_mpi.planning import Wishes, choose, chunking_for, slow_from_the_start
 from r2cc_mpi.strategy import Strategy
 
 LARGE = 64 << 20
@@ -58,7 +59,9 @@ def test_auto_is_the_planner():
     assert large.strategy is Strategy.OPTCC
     assert small.strategy is Strategy.BALANCE
     unit_s = LARGE / (3 * RATE)
-    expected = planner.plan(RailRates.of(3, 3, dead=down), alpha=wishes().alpha_s / unit_s).chosen
+    chunking = chunking_for(RATE, LARGE)
+    rates = RailRates.of(3, 3, dead=down)
+    expected = planner.plan(rates, alpha=wishes().alpha_s / unit_s, chunking=chunking).chosen
     assert (large.pieces, large.form) == (expected.pieces, expected.form)
 
 
@@ -134,3 +137,12 @@ def test_room_for_operations_is_what_the_busiest_node_needs(nodes, rails, count,
         for node in range(nodes)
     ]
     assert most_operations(stripes, count, chunk_elements) == max(1, *plans)
+
+
+@pytest.mark.parametrize(
+    ("rate", "size", "parts", "window"),
+    [(RATE, 1 << 20, 4, 8), (RATE, (1 << 20) + 1, 5, 8), (None, 1 << 20, 1, 4), (None, 0, 1, 4)],
+)
+def test_chunks_of_a_plan_are_those_that_ranks_send(rate, size, parts, window):
+    """256 KiB at 20 MB/s, 1 MiB where the rate is not known: the data in equal parts that are no larger."""
+    assert chunking_for(rate, size) == Chunking(Fraction(1, parts), window)
