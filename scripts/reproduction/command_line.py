@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace as Words
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from analysis.reports.text import to_text
 from r2cc_mpi.cli.files import write_text
 from r2cc_mpi.cli.launch import EndedBySignalError, ending_signals_raise
 from r2cc_mpi.cli.units import parse_rate, parse_seconds, parse_size
-from r2cc_mpi.cli.values import convert, whole_number
+from r2cc_mpi.cli.values import convert, output_file, whole_number
 from r2cc_mpi.errors import MachineError, UsageError
 from scripts.network.job import Mpi
 from scripts.network.links import How
@@ -37,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
         R2ccError: It cannot be done.
     """
     words = build_parser().parse_args(argv)
+    output_file("--json", words.json)  # a mistake is worth knowing before the minutes that a run takes
     try:
         with ending_signals_raise():
             return _campaign(words) if words.what == "cuts" else _experiment(words)
@@ -47,11 +49,22 @@ def main(argv: Sequence[str]) -> int:
 def _experiment(words: Words) -> int:
     done: list[Report] = []
     for report in _reports(words):
-        print("\n".join(to_text(report)), end="\n\n", flush=True)
         done.append(report)
-        if words.json is not None:
-            write_text("--json", words.json, json.dumps([to_json(one) for one in done], indent=2) + "\n")
+        _say(words, "\n".join(to_text(report)) + "\n")
+        if words.json not in {None, "-"}:  # at once: the next job may be interrupted
+            _write(words, [to_json(one) for one in done])
+    if words.json == "-":
+        _write(words, [to_json(one) for one in done])
     return 0 if all(report.ok for report in done) else 1
+
+
+def _say(words: Words, text: str) -> None:
+    """Print for people; beside a report on standard output they read standard error."""
+    print(text, file=sys.stderr if words.json == "-" else sys.stdout, flush=True)
+
+
+def _write(words: Words, document: object) -> None:
+    write_text("--json", words.json, json.dumps(document, indent=2) + "\n")
 
 
 def _reports(words: Words) -> Iterator[Report]:
@@ -127,13 +140,13 @@ def _campaign(words: Words) -> int:
                 word, name, f"scripts/reproduce cuts --seed {name} --runs 1", f"{ended.seconds:.1f} s: {run}"
             )
         )
-        print(f"seed {name}: {word} ({ended.seconds:.1f} s) {run}", flush=True)
+        _say(words, f"seed {name}: {word} ({ended.seconds:.1f} s) {run}")
         if word not in cuts.FINE:
-            print(ended.said, flush=True)
+            _say(words, ended.said)
     counted = Counter(log.verdict(str(run.seed)) or "" for run in runs)
-    print(", ".join(f"{number} {word}" for word, number in counted.most_common()))
+    _say(words, ", ".join(f"{number} {word}" for word, number in counted.most_common()))
     if words.json is not None:
-        write_text("--json", words.json, json.dumps({"cuts": counted}, indent=2) + "\n")
+        _write(words, {"cuts": counted})
     return 0 if set(counted) <= set(cuts.FINE) else 1
 
 
@@ -143,7 +156,7 @@ def _mpis(words: Words) -> list[Mpi]:
         return [Mpi(one) for one in words.mpi]
     lacks = {mpi: missing(mpi) for mpi in Mpi}
     for lack in filter(None, lacks.values()):
-        print(f"# left out: {lack}", flush=True)
+        _say(words, f"# left out: {lack}")
     there = [mpi for mpi, lack in lacks.items() if not lack]
     if not there:
         raise MachineError("there is no MPI here: run scripts/setup, or apt install openmpi-bin")

@@ -22,9 +22,7 @@ EXPERIMENTS = {
 
 def build_parser() -> Parser:
     """Describe the command line."""
-    parser = Parser(
-        prog="scripts/reproduce", description=__doc__ and "Experiments on links that really die; as root."
-    )
+    parser = Parser(prog="scripts/reproduce", description="Experiments on links that really die; as root.")
     commands = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     for name, text in EXPERIMENTS.items():
         command = commands.add_parser(name, help=text, description=text)
@@ -34,7 +32,9 @@ def build_parser() -> Parser:
             _add_network(command, name)
         if name != "side-by-side":
             _add_choices(command, name)
-        command.add_argument("--json", metavar="FILE", help="write the tables there, for programs")
+        command.add_argument(
+            "--json", metavar="FILE", help="write the tables there, for programs (-: standard output)"
+        )
     return parser
 
 

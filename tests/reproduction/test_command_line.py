@@ -20,6 +20,7 @@ from scripts.reproduction.setting import Setting
         ("heal --outage soon --mpi mpich", "--outage 'soon' is not a number of seconds above zero"),
         ("table4 --pieces 0 --mpi mpich", "--pieces '0'"),
         ("cuts --runs 0", "--runs '0'"),
+        ("heal --json /nowhere/file", "--json /nowhere/file"),
         ("experiment3", "invalid choice: 'experiment3'"),
     ],
 )
