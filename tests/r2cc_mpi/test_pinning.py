@@ -14,6 +14,8 @@ from r2cc_mpi.pinning import (
     require_matching_library,
     transport_environment,
 )
+from r2cc_mpi.protocol.header import HEADER_BYTES
+from r2cc_mpi.protocol.settings import MAX_PACED_CHUNK_BYTES
 
 HYDRA = {"PMI_RANK": "5", "PMI_SIZE": "9", "MPI_LOCALRANKID": "2", "MPI_LOCALNRANKS": "3"}
 OPEN_MPI = {
@@ -108,10 +110,14 @@ def two_interfaces(monkeypatch):
 
 @pytest.mark.usefixtures("two_interfaces")
 def test_pinning_goes_by_the_world_rank():
-    """Of nodes with two ranks, rank 5 owns rail 1; what was set before is replaced."""
+    """Of nodes with two ranks, rank 5 owns rail 1; what was set before is replaced, but for tuning."""
     environment = {**HYDRA, "FI_TCP_IFACE": "eth0"}
     pin(["rail0", "rail1"], environment=environment)
+    name, at_least = "OMPI_MCA_btl_tcp_eager_limit", MAX_PACED_CHUNK_BYTES + HEADER_BYTES
+    assert int(environment.pop(name)) >= at_least
     assert environment == {**HYDRA, **rail_environment(1, ["rail0", "rail1"])}
+    pin(["rail0", "rail1"], environment=(own := {**HYDRA, name: "1000"}))
+    assert own[name] == "1000"
 
 
 @pytest.mark.parametrize(
