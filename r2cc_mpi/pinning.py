@@ -50,9 +50,9 @@ _SLURM = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_T
 _PMIX = ("PMIX_RANK",)  # last: whoever speaks PMIx mostly sets some of the above too, and they say more
 
 AT_ONCE = ("OMPI_MCA_btl_tcp_eager_limit", str(320 * 1024))
-"""Open MPI asks the receiver before it sends what is longer than this (64 KiB if nothing is said), and a chunk
-would wait for the answer, although its receive is posted already. Chunks of a rail whose rate is known have at
-most 256 KiB, and a header."""
+"""Open MPI asks the receiver before it sends what is longer than this (64 KiB if nothing is said), and a
+chunk would wait for the answer, although its receive is posted already. Chunks of a rail whose rate is known
+have at most 256 KiB, and a header."""
 
 
 def find_place(environment: Mapping[str, str]) -> Place | None:
