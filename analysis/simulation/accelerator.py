@@ -1,7 +1,7 @@
 """numba, where it is installed and pays: it compiles `loops`, for schedules of a hundred thousand tasks.
 
 Nothing needs it. Compiling takes some seconds once; numba keeps the result beside the source (or where
-NUMBA_CACHE_DIR says), and later processes load it. Importing numba and loading take half a second, in which
+NUMBA_CACHE_DIR says), and later processes load it. Importing numba and loading take 0.4 s, in which
 NumPy has played a small schedule.
 """
 
