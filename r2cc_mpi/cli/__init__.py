@@ -8,6 +8,7 @@ only inside a job.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -52,6 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             time.sleep(LAST_WORDS_S)
         return error.exit_code
+    except BrokenPipeError:
+        # `r2cc ... | head`: whoever read has left. Python writes out the rest when it ends: to nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
 
 
 def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
@@ -61,7 +66,9 @@ def _carry_out(arguments: Sequence[str], place: pinning.Place | None) -> int:
     if words.command in ANALYTIC_COMMANDS:
         if place is not None and place.rank > 0:  # of a job, one process is enough
             return 0
-        return int(import_module(f"r2cc_mpi.cli.{words.command}").run(words))
+        status = int(import_module(f"r2cc_mpi.cli.{words.command}").run(words))
+        sys.stdout.flush()
+        return status
     options = read_options(words, place)
     local_ranks = place.local_size or place.size if place else None
     check_room_for_mpi(local_ranks or options.layout.ranks)

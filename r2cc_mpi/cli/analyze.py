@@ -5,7 +5,6 @@ Nothing here computes: `analysis.reports` makes the reports, `analysis.plots` dr
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -61,14 +60,11 @@ def run(words: Namespace) -> int:
             _draw(report, options.plot)
     except (ModelError, ScheduleError) as error:
         raise UsageError(str(error)) from error
-    try:
-        _write("--json", machine.json_text(report), options.json)
-        _write("--csv", machine.csv_text(report), options.csv)
-        # Who reads a report from standard output wants nothing else there.
-        stream = sys.stderr if "-" in {options.json, options.csv} else sys.stdout
-        print("\n".join(text.to_text(report)), file=stream, flush=True)
-    except BrokenPipeError:  # the reader, say `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _write("--json", machine.json_text(report), options.json)
+    _write("--csv", machine.csv_text(report), options.csv)
+    # Who reads a report from standard output wants nothing else there.
+    stream = sys.stderr if "-" in {options.json, options.csv} else sys.stdout
+    print("\n".join(text.to_text(report)), file=stream)
     return 0 if report.ok else WrongResultError.exit_code
 
 

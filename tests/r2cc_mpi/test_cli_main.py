@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import types
 
@@ -116,3 +118,13 @@ def test_help_ends_with_status_0(words, capsys):
         cli.main(words)
     assert end.value.code == 0
     assert "r2cc" in capsys.readouterr().out
+
+
+def test_reader_may_leave():
+    """`r2cc analyze table1 | head` ends as other programs do: no traceback, 128 + SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "r2cc_mpi", "analyze", "table1"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
