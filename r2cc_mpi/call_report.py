@@ -18,7 +18,9 @@ class CallReport:
         strategy: Name of the strategy in force when it ended.
         excluded: NICs that were not used any more, or not yet again, when it ended.
         time_s: Seconds from the call to its result.
-        network_s: Seconds from the START to this rank's last operation.
+        start_s: Seconds from the call until this rank knew its START and had its plan.
+        network_s: Seconds from then to this rank's last operation. The rest of ``time_s`` is waiting for the
+            node's other ranks and copying the result out.
         failovers: Channels of this rank that were repaired meanwhile.
         resent_bytes: Payload that this rank's channels sent more than once meanwhile, bytes.
         health_versions: Health version of each NIC that START announced, under which all ranks planned; even
@@ -30,6 +32,7 @@ class CallReport:
     strategy: str
     excluded: tuple[Nic, ...]
     time_s: float
+    start_s: float
     network_s: float
     failovers: tuple[Failover, ...]
     resent_bytes: int

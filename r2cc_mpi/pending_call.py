@@ -157,6 +157,7 @@ class PendingCall:
             pieces=plan.choice.pieces,
             excluded=excluded,
             time_s=clock() - self._called_at,
+            start_s=executor.network_began_at - self._called_at,
             network_s=executor.network_ended_at - executor.network_began_at,
             failovers=tuple(self._engine.hot_repair.failovers[failovers_before:]),
             resent_bytes=self._resent_bytes() - resent_before,

@@ -1,4 +1,4 @@
-"""Unpaced whole calls beside the MPI library's own AllReduce, on the same ranks in the same run.
+"""Unpaced whole calls beside the MPI library's own AllReduce and a bare ring, on the same ranks in one run.
 
 Writes everything as JSON, and compares the ratios with those of an earlier file. Times of two runs must not
 be compared with each other, ratios may.
@@ -46,23 +46,27 @@ def measure(nodes: int, rails: int) -> dict[str, Any]:
 def show(name: str, result: dict[str, Any], earlier: dict[str, Any] | None) -> None:
     """Print the table of one layout."""
     print(f"# {name}: whole calls, slowest rank, median; ratio below 1: faster than the MPI library")
-    print("# {:>12}  {:>10}  {:>12}  {:>10}  {:>7}  {:>8}".format(*_TITLES))
+    print("# bare: the same copies and messages without any protocol, see scripts/bare_ring.py")
+    print("# {:>12}  {:>10}  {:>12}  {:>10}  {:>10}  {:>7}  {:>8}".format(*_TITLES))
     before = {row["size_bytes"]: row for row in (earlier or {}).get("rows", [])}
     for row in result["rows"]:
         old = before.get(row["size_bytes"])
         was = f"{old['ours_s'] / old['mpi_s']:8.3f}" if old else f"{'-':>8}"
-        times = [row["ours_s"] * 1e3, row["network_s"] * 1e3, row["mpi_s"] * 1e3]
+        times = [row[name] * 1e3 for name in ("ours_s", "network_s", "bare_s", "mpi_s")]
         ratio = row["ours_s"] / row["mpi_s"]
         print(
-            "  {:12d}  {:10.3f}  {:12.3f}  {:10.3f}".format(row["size_bytes"], *times),
+            "  {:12d}  {:10.3f}  {:12.3f}  {:10.3f}  {:10.3f}".format(row["size_bytes"], *times),
             f" {ratio:7.3f}  {was}",
         )
-    parts = ", ".join(f"{group} {share:.0%}" for group, share in result["profile"].items() if share >= 0.005)
-    print(f"# CPU time at 16 MiB: {parts}")
+    latency = ", ".join(f"{part} {seconds * 1e3:.3f}" for part, seconds in result["latency"].items())
+    print(f"# 8 bytes, mean rank (ms): {latency}")
+    for size, profile in result["profiles"].items():
+        parts = ", ".join(f"{group} {share:.0%}" for group, share in profile.items() if share >= 0.005)
+        print(f"# CPU time at {size} B: {parts}")
     print(f"# paced rails: {result['paced']:.4f} of the model")
 
 
-_TITLES = ("size (B)", "ours (ms)", "network (ms)", "MPI (ms)", "ratio", "earlier")
+_TITLES = ("size (B)", "ours (ms)", "network (ms)", "bare (ms)", "MPI (ms)", "ratio", "earlier")
 
 
 def main() -> None:

@@ -10,16 +10,17 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+from bare_ring import BareRing
 from mpi4py import MPI
 
 import r2cc_mpi
 from analysis import cost_model
 
-PROFILED_BYTES = 16 << 20
+PROFILED_BYTES = (8, 16 << 20)
 PACED_BYTES, PACED_RATE = 8 << 20, 20e6
 GROUPS = {
     "mpi_rail.py": "MPI: sending, receiving, testing",
@@ -62,16 +63,40 @@ def compare(world: MPI.Intracomm, rails: int, sizes: list[int]) -> list[dict[str
             assert report is not None
             network = world.allreduce(report.network_s, MPI.MAX)
             theirs = time_calls(lambda s=send, r=receive: world.Allreduce(s, r), comm.Barrier, repeats)
-            times = {"ours_s": slowest_median(world, ours), "mpi_s": slowest_median(world, theirs)}
+            ring = BareRing(world, rails, len(send))
+            bare = time_calls(lambda b=ring, s=send, r=receive: b.allreduce(s, r), comm.Barrier, repeats)
+            ring.free()
+            times = {
+                name: slowest_median(world, seconds)
+                for name, seconds in (("ours_s", ours), ("mpi_s", theirs), ("bare_s", bare))
+            }
             rows.append({"size_bytes": send.nbytes, **times, "network_s": network})
     return rows
 
 
-def profile(world: MPI.Intracomm, rails: int) -> dict[str, float]:
+def break_down(world: MPI.Intracomm, rails: int, size: int) -> dict[str, float]:
+    """Where a call's time goes, in seconds: mean over the ranks, median over the calls."""
+    parts: dict[str, list[float]] = {"until START": [], "between nodes": [], "end of the node": []}
+    with r2cc_mpi.Communicator(world, rails=rails) as comm:
+        data = np.ones(max(1, size // 4), np.float32)
+        for _ in range(20):
+            comm.Barrier()
+            comm.Allreduce(MPI.IN_PLACE, data)
+            report = comm.last_report
+            assert report is not None
+            rest_s = report.time_s - report.start_s - report.network_s
+            for times, seconds in zip(
+                parts.values(), (report.start_s, report.network_s, rest_s), strict=True
+            ):
+                times.append(seconds)
+    return {part: fmean(world.allgather(median(times[2:]))) for part, times in parts.items()}
+
+
+def profile(world: MPI.Intracomm, rails: int, size: int) -> dict[str, float]:
     """Share of CPU time by what it is spent on, over all ranks; profiling itself inflates Python code."""
     spent: Counter[str] = Counter()
     with r2cc_mpi.Communicator(world, rails=rails) as comm:
-        send = np.ones(PROFILED_BYTES // 4, np.float32)
+        send = np.ones(max(1, size // 4), np.float32)
         receive = np.zeros_like(send)
         comm.Allreduce(send, receive)
         profiler = cProfile.Profile(time.thread_time)
@@ -112,7 +137,12 @@ def main() -> None:
     world = MPI.COMM_WORLD
     rails, sizes = int(sys.argv[1]), [int(size) for size in sys.argv[2].split(",")]
     rows = compare(world, rails, sizes)
-    result = {"rows": rows, "profile": profile(world, rails), "paced": pace(world, rails)}
+    result = {
+        "rows": rows,
+        "latency": break_down(world, rails, size=8),
+        "profiles": {str(size): profile(world, rails, size) for size in PROFILED_BYTES},
+        "paced": pace(world, rails),
+    }
     if world.rank == 0:
         print(json.dumps(result))
 
