@@ -17,7 +17,7 @@ from tests.in_world.failing import DEAD, kill_after
 
 pytestmark = pytest.mark.mpi
 
-COUNT = 600_011
+COUNT = 1_600_011
 
 
 def reduce_and_check(comm, world, turn=0):

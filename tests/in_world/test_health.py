@@ -11,7 +11,7 @@ from tests.in_world.failing import DEAD, kill_after, revive
 
 pytestmark = pytest.mark.mpi
 
-COUNT = 300_007
+COUNT = 800_011
 
 
 def test_each_change_is_told_once(world, usual_spare_rails):

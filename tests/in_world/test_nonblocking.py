@@ -11,7 +11,7 @@ from tests.in_world.failing import DEAD, kill_after
 
 pytestmark = pytest.mark.mpi
 
-COUNT = 300_007
+COUNT = 800_011
 
 
 def start(comm, turn, count=COUNT, dtype="int64"):

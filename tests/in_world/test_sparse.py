@@ -97,7 +97,7 @@ def test_cut_is_raised_on_every_rank(world, sparse):
     comm = sparse_communicator(world, sparse, isolation_timeout=1.0)
     for rail in range(sparse[1]):
         kill_after(comm, Nic(1, rail), 1)
-    array = contribution(comm.rank, 600_011, "int64")
+    array = contribution(comm.rank, 1_600_011, "int64")
     with pytest.raises(IsolatedError, match=r"no longer connect .*node(s [\d, ]*)? ?1"):
         comm.Allreduce(array, np.empty_like(array))
     comm.close()
