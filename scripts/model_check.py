@@ -28,7 +28,8 @@ def check_model(size: str, rate: str) -> None:
     recover = hit + REPAIRED + 1
     count = recover + 1 + HEALTHY
     faults = ["--fail", f"1:1@iter={hit},50%", "--recover", f"1:1@iter={recover},0%"]
-    iterations = run("--rail-rate", rate, "-b", size, "-n", str(count), *faults)
+    words = ("--strategy", "hot-repair", "--rail-rate", rate, "-b", size, "-n", str(count))
+    iterations = run(*words, *faults)
     phases = {
         "ring, before": iterations[:HEALTHY],
         "HotRepair": iterations[hit : hit + REPAIRED],
