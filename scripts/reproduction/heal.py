@@ -18,10 +18,8 @@ OUTAGES_S = (2.0, 8.0, 20.0, None)
 """None: the link stays cut, with messages on it that never leave."""
 PROMPT_S = 10.0
 """From the last iteration to the end of the job."""
-BACK_SHARE = 0.95
-"""The bandwidth is back if the rail carries at least so much of what it did before the cut, ..."""
-BACK_RATIO = 1.25
-"""... and an iteration takes no longer than so many before it: half-way to what two of three rails need."""
+BACK_WITHIN = 0.05
+"""The bandwidth is back if an iteration takes as long as before and the rail carries as much, within this."""
 BACKOFF = 2.0
 """TCP tries again after pauses that double, so it waits at most for about twice the outage (seen: 11.4 s
 after 8 s, 16.4 s after 20 s)."""
@@ -109,7 +107,7 @@ def faults(job: Run) -> list[str]:
         return found + [f"{name}: the dead link carried {share:.1%} of its share"] * (share > SILENT_SHARE)
     if record.plan_of(BACK).excluded:
         found.append(f"{name}: the rail was not admitted again")
-    if ratio > BACK_RATIO or share < BACK_SHARE:
+    if ratio > 1 + BACK_WITHIN or share < 1 - BACK_WITHIN:
         found.append(
             f"{name}: its bandwidth is not back: time {ratio:.3f}, bytes {share:.3f} of those before"
         )
