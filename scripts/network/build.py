@@ -20,6 +20,9 @@ from scripts.network.shape import Shape
 
 PREFIX = "r2cc-"
 MANAGEMENT = "mgmt"
+CONGESTION_CONTROL = "reno"
+"""Goes by acknowledgements and losses alone, and every kernel has it. The machine's own may be BBR, which
+takes the 10 microseconds of an idle link for its round trip and sends far too little once packets queue."""
 
 
 def switch_of(name: str) -> str:
@@ -99,6 +102,7 @@ def _build(shape: Shape) -> None:
             switch.add_bridge(link)
         for number in range(shape.nodes):
             node = stack.enter_context(closing(Namespace(node_of(shape.name, number), create=True)))
+            node.control_congestion(CONGESTION_CONTROL)
             _connect(node, MANAGEMENT, switch, number, address_of(number))
             for nic in shape.nics():
                 if nic.node == number:

@@ -14,10 +14,17 @@ from pyroute2 import IPRoute, netns
 
 FOLDER = Path("/run/netns")
 """Where named network namespaces are, by the convention of `ip netns`."""
-BURST_BYTES = 64 * 1024
-"""What a token bucket lets through at once: the largest packet that TCP hands to a link."""
+BURST_S = 0.005
+LEAST_BURST_BYTES = 32 * 1024
+"""What a token bucket lets through at once: 5 ms of its rate, so that a processor that comes late loses none
+of it, and not much less than the two packets below."""
+LARGEST_PACKET_BYTES = 64 * 1024
+"""What the kernel hands to a link in one piece, if nobody tells it otherwise."""
 QUEUE_S = 0.1
 """How long a packet may wait in front of a token bucket; what would wait longer is dropped."""
+
+CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+"""Of the namespace of whoever opens it."""
 
 _UP = 1  # IFF_UP
 _NO_IPV6_ADDRESS = 1  # IN6_ADDR_GEN_MODE_NONE: without one a link sends nothing by itself
@@ -91,17 +98,28 @@ class Namespace:
         self._netlink.route("add", dst=f"{address}/32", gateway=gateway)
 
     def limit(self, name: str, rate_bytes_per_s: float) -> None:
-        """Shape what leaves through a link."""
-        limit_bytes = int(rate_bytes_per_s * QUEUE_S) + BURST_BYTES
+        """Shape what leaves through a link.
+
+        TCP hands many frames to a link as one packet. One that is larger than the bucket is taken apart
+        there, frame by frame, which costs processor time and acknowledgements; and TCP keeps two waiting,
+        behind which everything else stands in line. So a packet is half a bucket at most.
+        """
+        burst = max(LEAST_BURST_BYTES, int(rate_bytes_per_s * BURST_S))
+        self._netlink.link("set", index=self._index(name), gso_max_size=min(burst // 2, LARGEST_PACKET_BYTES))
         self._netlink.tc(
             "add",
             "tbf",
             self._index(name),
             handle="1:",
             rate=int(rate_bytes_per_s),
-            burst=BURST_BYTES,
-            limit=limit_bytes,
+            burst=burst,
+            limit=int(rate_bytes_per_s * QUEUE_S) + burst,
         )
+
+    def control_congestion(self, algorithm: str) -> None:
+        """Choose how TCP adapts to congestion, for all connections that are made here from now on."""
+        with _inside(self.name, 0):
+            CONGESTION_CONTROL.write_text(algorithm, encoding="ascii")
 
     def switch(self, name: str, *, on: bool) -> None:
         """Switch a link on or off."""

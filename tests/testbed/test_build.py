@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from r2cc_mpi.errors import MachineError, UsageError
 from scripts.network import build, kernel
 from scripts.network.kernel import Namespace
 from scripts.network.testbed import Testbed
-from tests.testbed.talk import reaches
+from tests.testbed.talk import on_node, reaches
 
 pytestmark = pytest.mark.usefixtures("namespaces")
 
@@ -41,6 +42,20 @@ def test_both_directions_are_shaped(bed):
         for node in (0, 1)
         for link in ("mgmt", "rail0", "rail1")
     }
+
+
+@pytest.mark.parametrize(("rate", "packet"), [(1e6, 16384), (1.25e7, 31250), (1e9, 65536)])
+def test_what_tcp_hands_to_a_rail(rate, packet):
+    """The machine's own congestion control is not asked, and no packet is more than half a bucket."""
+    with Testbed.build(nodes=1, rails=1, rate_bytes_per_s=rate) as bed:
+        assert on_node(bed, 0, "cat", str(kernel.CONGESTION_CONTROL)) == f"{build.CONGESTION_CONTROL}\n"
+        rail, mgmt = (
+            json.loads(on_node(bed, 0, "ip", "-json", "-details", "link", "show", link))[0]["gso_max_size"]
+            for link in ("rail0", "mgmt")
+        )
+        (bucket,) = json.loads(on_node(bed, 0, "tc", "-json", "qdisc", "show", "dev", "rail0"))
+    assert (rail, mgmt) == (packet, 65536)
+    assert bucket["options"]["burst"] >= 0.99 * 2 * packet  # the kernel counts in ticks of time
 
 
 def test_two_side_by_side(bed):
