@@ -76,6 +76,7 @@ class FreshPlanner:
 
     def __init__(self, layout: Layout, nic: Nic, chunk_bytes: int, wishes: Wishes) -> None:
         self._layout, self._nic, self._chunk_bytes, self.wishes = layout, nic, chunk_bytes, wishes
+        self._latest: tuple[Signature, tuple[int, ...], AgreedPlan] | None = None
 
     @property
     def is_fail_stop(self) -> bool:
@@ -87,7 +88,12 @@ class FreshPlanner:
         return signature._replace(strategy=self.wishes.strategy)
 
     def plan(self, start: Start) -> AgreedPlan:
-        """Plan for START's size, type and health."""
+        """Plan for START's size, type and health; calls repeat, so the latest plan is kept."""
+        if self._latest is None or self._latest[:2] != (start.signature, start.versions):
+            self._latest = start.signature, start.versions, self._plan(start)
+        return self._latest[2]
+
+    def _plan(self, start: Start) -> AgreedPlan:
         layout, dtype = self._layout, np.dtype(DTYPES[start.signature.dtype])
         count = max(start.signature.elements, 1)
         down = tuple(nic for nic in layout if start.versions[layout.rank_of(nic)] % 2)

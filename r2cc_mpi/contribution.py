@@ -10,8 +10,8 @@ while later ones are still being added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,21 @@ turns on a core.
 """
 
 
-@dataclass(frozen=True)
-class Block:
-    """A part of the node buffer, [lo, hi) in elements, and whether this rank is the first to reach it."""
+class Block(NamedTuple):
+    """What a rank does in one step: its part in one block of the node buffer.
+
+    Attributes:
+        lo: First element of the block.
+        hi: One past the last.
+        before: Who reaches it before this rank, by place among the node's ranks; None: nobody, this is the
+            first.
+        steps: Steps that this one must have done by then.
+    """
 
     lo: int
     hi: int
-    first: bool
+    before: int | None
+    steps: int
 
 
 class Contribution:
@@ -50,21 +58,22 @@ class Contribution:
         self.node, self.nodes, self.rails, self.count, self.pieces = node, nodes, rails, count, pieces
         self.steps = nodes * pieces * rails
         self._boundaries: list[int] = element(np.arange(self.steps + 1), count, self.steps).tolist()
+        self._paths: dict[int, tuple[Block, ...]] = {}
+        self._needs: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
 
-    def block(self, rail: int, step: int) -> Block:
-        """Return the block that the rank of a rail reaches in a step."""
+    def path(self, rail: int) -> tuple[Block, ...]:
+        """Return the blocks that the rank of a rail walks over, in its order."""
+        if rail not in self._paths:
+            self._paths[rail] = tuple(self._block(rail, step) for step in range(self.steps))
+        return self._paths[rail]
+
+    def _block(self, rail: int, step: int) -> Block:
         place, turn = divmod(step, self.rails)
         position, piece = divmod(place, self.pieces)
         section = (self.node - position) % self.nodes
         stripe = section * self.rails + (rail - turn) % self.rails
         lo, hi = self._bounds(stripe * self.pieces + piece)
-        return Block(lo, hi, first=turn == 0)
-
-    def may_begin(self, rail: int, step: int) -> tuple[int, int] | None:
-        """Say what a step waits for: (rail, steps its rank must have done), or None for nothing."""
-        if step % self.rails == 0:
-            return None
-        return (rail - 1) % self.rails, step
+        return Block(lo, hi, (rail - 1) % self.rails if turn else None, step)
 
     def needed(self, lo: int, hi: int) -> tuple[tuple[int, int], ...]:
         """Say what must be contributed before elements [lo, hi) are complete.
@@ -72,6 +81,11 @@ class Contribution:
         Returns:
             Pairs (rail, steps that its rank must have done).
         """
+        if (lo, hi) not in self._needs:
+            self._needs[lo, hi] = self._needed(lo, hi)
+        return self._needs[lo, hi]
+
+    def _needed(self, lo: int, hi: int) -> tuple[tuple[int, int], ...]:
         needs: dict[int, int] = {}
         atom = lo * self.steps // self.count if self.count else self.steps
         while atom < self.steps and self._bounds(atom)[0] < hi:

@@ -21,10 +21,16 @@ from r2cc_mpi.shared_node import SharedNode
 from r2cc_mpi.virtual_rail import VirtualRail
 
 SERVICE_INTERVAL_S = 0.002
+LONGEST_SERVICE_INTERVAL_S = 4 * SERVICE_INTERVAL_S
+"""While the caller drives, the service thread need not look in so often."""
 SHORTEST_SLEEP_S = 20e-6
 LONGEST_SLEEP_S = 1e-3
 LONGEST_SLEEP_FAST_S = 0.2e-3
 """Where rails are fast, or as fast as they can be, a chunk takes about as long."""
+YIELDS = 50
+"""Idle rounds before a rank sleeps where rails are as fast as they can be: others on this host are at work
+then, not the network, and to wake up takes longer than what they do.
+"""
 
 clock = time.monotonic
 """One clock for all ranks of a host, so that times measured by different ranks can be compared."""
@@ -73,6 +79,7 @@ class Driver:
     ) -> None:
         self.engine, self.rail, self._on_fatal = engine, rail, on_fatal
         self._longest_sleep_s = min(max(chunk_time_s / 4, LONGEST_SLEEP_FAST_S), LONGEST_SLEEP_S)
+        self._yields = 0 if chunk_time_s else YIELDS
         neighbours = [r for r in range(engine.rails) if r != engine.me.rail]
         self._inboxes = [memory.inbox(r, engine.pool) for r in neighbours]
         self._outboxes = {r: memory.outbox(r) for r in neighbours}
@@ -86,9 +93,6 @@ class Driver:
         self._lock = threading.Lock()
         self._caller_waits = False
         self._stop, self._wake = threading.Event(), threading.Event()
-        # While the caller drives, the service thread does not even wake up: ranks often outnumber cores.
-        self._nobody_drives = threading.Event()
-        self._nobody_drives.set()
         self._thread = threading.Thread(target=self._serve, name="r2cc-service", daemon=True)
 
     def start(self) -> None:
@@ -147,13 +151,9 @@ class Driver:
     def held(self) -> Iterator[None]:
         """Drive from the caller's thread: the service thread keeps away meanwhile."""
         self._caller_waits = True
-        self._nobody_drives.clear()
-        try:
-            with self._lock:
-                self._caller_waits = False
-                yield
-        finally:
-            self._nobody_drives.set()
+        with self._lock:
+            self._caller_waits = False
+            yield
 
     def try_hold(self) -> bool:
         """Take the lock if nobody drives just now; say whether it was taken. Then :meth:`let_go` is due."""
@@ -183,31 +183,35 @@ class Driver:
             self._rest(idle)
 
     def _rest(self, idle: int) -> None:
-        if idle == 0:
+        if idle <= self._yields:
             os.sched_yield()  # ranks often outnumber cores, and another one may be next in a chain
             return
-        sleep_s = min(SHORTEST_SLEEP_S * 2.0 ** min(idle, 8), self._longest_sleep_s)
+        sleep_s = min(SHORTEST_SLEEP_S * 2.0 ** min(idle - self._yields, 8), self._longest_sleep_s)
         due = self.rail.next_due()
         if due is not None:
             sleep_s = min(sleep_s, max(due - clock(), SHORTEST_SLEEP_S))
         time.sleep(sleep_s)
 
     def _serve(self) -> None:
+        interval_s = SERVICE_INTERVAL_S
         while not self._stop.is_set():
-            self._wake.wait(SERVICE_INTERVAL_S)
+            self._wake.wait(interval_s)
             self._wake.clear()
-            self._nobody_drives.wait()
-            if self.try_hold():
-                try:
-                    while self._serve_others() and not self._must_let_go():
-                        pass
-                    if not self._must_let_go() and not self.work(clock()):
-                        self.run_until(lambda now: self._must_let_go() or self.work(now))
-                except BaseException as error:
-                    self._on_fatal(error)
-                    raise
-                finally:
-                    self.let_go()
+            if not self.try_hold():
+                # The caller drives, and need not tell this thread when it stops: ranks often outnumber cores.
+                interval_s = min(2 * interval_s, LONGEST_SERVICE_INTERVAL_S)
+                continue
+            interval_s = SERVICE_INTERVAL_S
+            try:
+                while self._serve_others() and not self._must_let_go():
+                    pass
+                if not self._must_let_go() and not self.work(clock()):
+                    self.run_until(lambda now: self._must_let_go() or self.work(now))
+            except BaseException as error:
+                self._on_fatal(error)
+                raise
+            finally:
+                self.let_go()
 
     def _serve_others(self) -> bool:
         arrived = self.poll(clock())

@@ -102,6 +102,7 @@ class Executor:
         self._contributors, self._contributes = places, self._me.rail in places
         self._idle = [place for place in range(engine.rails) if place not in places]
         self._contribution = contribution_of(self._me.node, engine.nodes, len(places), self._count, pieces)
+        self._path = self._contribution.path(places.index(self._me.rail)) if self._contributes else ()
         # Between collectives the same for every rank of the node.
         self._base = memory.contributed[self._me.rail]
         self._steps = self._copied = 0
@@ -134,32 +135,33 @@ class Executor:
         if self._plan is None:
             # Not earlier: the others use what this rank contributes, and it may ask for something else.
             return self._begin(now)
-        progress = self._contribute() | self._apply_landed() | self._capture(now)
+        progress = False
+        if self._steps < self._contribution.steps:
+            progress |= self._contribute()
+        if self._receives:
+            progress |= self._apply_landed()
+        if self._sends:
+            progress |= self._capture(now)
         return progress | self._finish(now)
 
     def _contribute(self) -> bool:
-        if self._steps == self._contribution.steps:
-            return False
         memory, rail = self._memory, self._me.rail
-        if self._steps == 0 and any(number < self._call.number - 1 for number in memory.copied):
+        if self._steps == 0 and min(memory.copied) < self._call.number - 1:
             return False
         if not self._contributes:
             self._steps = self._contribution.steps
             memory.contributed[rail] = self._base + self._steps  # so that it stays the same for every rank
             return True
-        before, turn = self._steps, self._contributors.index(rail)
-        while self._steps < min(before + len(self._contributors), self._contribution.steps):
-            need = self._contribution.may_begin(turn, self._steps)
-            if need is not None:
-                done = memory.contributed[self._contributors[need[0]]]
-                if done < self._base + need[1]:
+        before = self._steps
+        for block in self._path[before : before + len(self._contributors)]:
+            if block.before is not None:
+                if memory.contributed[self._contributors[block.before]] < self._base + block.steps:
                     break
-            block = self._contribution.block(turn, self._steps)
-            memory.fence()
-            if block.first:
-                self._data[block.lo : block.hi] = self._call.send[block.lo : block.hi]
-            else:
+                memory.fence()
                 self._reduction.combine(self._data[block.lo : block.hi], self._call.send[block.lo : block.hi])
+            else:
+                memory.fence()
+                self._data[block.lo : block.hi] = self._call.send[block.lo : block.hi]
             memory.fence()
             self._steps += 1
             memory.contributed[rail] = self._base + self._steps
@@ -178,8 +180,9 @@ class Executor:
 
     def _ready(self, operation: Operation) -> bool:
         memory = self._memory
-        if any(memory.done[index] < self._call.number for index in operation.waits_for):
-            return False
+        for index in operation.waits_for:
+            if memory.done[index] < self._call.number:
+                return False
         if not self._all_contributed and not self._is_contributed(operation):
             return False
         memory.fence()
@@ -202,7 +205,7 @@ class Executor:
 
     def _apply_landed(self) -> bool:
         progress = False
-        for source, operations in self._receives.items():
+        for source, operations in list(self._receives.items()):
             channel = self._engine.receiver(source)
             while operations and (chunk := channel.front()) is not None:
                 operation = operations[-1]
@@ -212,6 +215,8 @@ class Executor:
                 operations.pop()
                 self._engine.pool.give_back(channel.consume())
                 progress = True
+            if not operations:
+                del self._receives[source]
         return progress
 
     def _apply(self, operation: Operation, chunk: Chunk) -> None:
@@ -230,12 +235,14 @@ class Executor:
             candidates = [
                 (operations[-1].index, target)
                 for target, operations in self._sends.items()
-                if operations and self._engine.sender(target).has_room and self._ready(operations[-1])
+                if self._engine.sender(target).has_room and self._ready(operations[-1])
             ]
             if not candidates:
                 return progress
             target = min(candidates)[1]
             operation = self._sends[target].pop()
+            if not self._sends[target]:
+                del self._sends[target]
             buffer = self._engine.pool.take()
             payload = self._data[operation.lo : operation.hi].view(np.uint8)
             buffer.payload[: len(payload)] = payload
@@ -252,19 +259,14 @@ class Executor:
         memory, number = self._memory, self._call.number
         progress = False
         if memory.finished[self._me.rail] < number:
-            if (
-                self._plan is None
-                or self._steps < self._contribution.steps
-                or any(self._sends.values())
-                or any(self._receives.values())
-            ):
+            if self._steps < self._contribution.steps or self._sends or self._receives:
                 return False
             memory.fence()
             memory.finished[self._me.rail] = number
             self._engine.leave(number)
             self.network_ended_at = now
             progress = True
-        if all(finished >= number for finished in memory.finished):
+        if min(memory.finished) >= number:
             self._copy_out()
             progress = True
         return progress

@@ -115,8 +115,8 @@ class MpiRail:
             if not indices:
                 break
             # Messages of a peer match receives in the order of posting, but Testsome lists them in any order.
-            places = sorted(range(len(indices)), key=lambda place: self._posted_as[indices[place]])
-            arrived += [self._take(indices[place], self._statuses[place].Get_source()) for place in places]
+            order = sorted((self._posted_as[index], place) for place, index in enumerate(indices))
+            arrived += [self._take(indices[place], self._statuses[place].Get_source()) for _, place in order]
         return arrived
 
     def _take(self, index: int, node: int) -> tuple[Arrival, int]:
@@ -173,6 +173,9 @@ class MpiRail:
             completion = self._completions[index]
             if completion is not None:
                 completion()
+        if len(indices) == len(self._sends):
+            self._sends, self._targets, self._completions = [], [], []
+            return
         gone = set(indices)
         self._sends = [request for i, request in enumerate(self._sends) if i not in gone]
         self._targets = [target for i, target in enumerate(self._targets) if i not in gone]

@@ -7,11 +7,14 @@ thread while the caller does something else.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
+from algorithms.nic import Nic
 from r2cc_mpi.agreed_plan import AgreedPlan, Planner
 from r2cc_mpi.arrays import Arrays
 from r2cc_mpi.call_report import CallReport
@@ -19,6 +22,7 @@ from r2cc_mpi.driver import clock
 from r2cc_mpi.endpoint import LAST_CALL_S, Endpoint, closed_early
 from r2cc_mpi.errors import MachineError, R2ccError
 from r2cc_mpi.executor import Call, Executor
+from r2cc_mpi.layout import Layout
 from r2cc_mpi.protocol.news import Closing, ErrorKind, Signature
 from r2cc_mpi.signatures import difference
 from r2cc_mpi.strategy import DTYPES
@@ -72,6 +76,8 @@ class PendingCall:
         self._contributors = tuple(everyone) if arguments.everyone else endpoint.contributors
         self._called_at = self._now = clock()
         self._executor: Executor | None = None
+        self._news_read = -1
+        self._knows_start = False
         self._steps = self._run()
         self.report: CallReport | None = None
         self.error: BaseException | None = None
@@ -161,7 +167,7 @@ class PendingCall:
             network_s=executor.network_ended_at - executor.network_began_at,
             failovers=tuple(self._engine.hot_repair.failovers[failovers_before:]),
             resent_bytes=self._resent_bytes() - resent_before,
-            health_versions={nic: start.versions[layout.rank_of(nic)] for nic in layout},
+            health_versions=_by_nic(layout, start.versions),
         )
 
     def _resent_bytes(self) -> int:
@@ -200,6 +206,13 @@ class PendingCall:
 
     def _is_announced(self) -> bool:
         """Say whether this call's START is known; raise what ends the call."""
+        news = self._engine.news
+        if self._news_read != news.version:
+            self._news_read = news.version
+            self._knows_start = self._read_news()
+        return self._knows_start
+
+    def _read_news(self) -> bool:
         engine, layout, leader = self._engine, self._endpoint.layout, self._endpoint.leader
         start = engine.start_of(self.number)
         if start is not None and self._signature.elements == UNKNOWN:
@@ -226,6 +239,11 @@ class PendingCall:
             f"{difference(self._signature, leader)} as on rank {self._endpoint.leader}; "
             "every rank must make the same calls in the same order"
         )
+
+
+@lru_cache(maxsize=16)
+def _by_nic(layout: Layout, versions: tuple[int, ...]) -> Mapping[Nic, int]:
+    return MappingProxyType({nic: versions[layout.rank_of(nic)] for nic in layout})
 
 
 def _stand_in(signature: Signature) -> Arrays:

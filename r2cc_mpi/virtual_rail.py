@@ -45,7 +45,7 @@ class Counters:
         entry[0] += sent
         entry[1] += received
         if len(self.by_collective) > KEPT_COLLECTIVES:
-            del self.by_collective[min(self.by_collective)]
+            del self.by_collective[next(iter(self.by_collective))]
 
 
 class _Waiting(NamedTuple):
@@ -116,10 +116,12 @@ class VirtualRail:
             if self.is_dead and not self._late:
                 return
             message.buffer.pending += 1
+            is_free = not (self._waiting or self._on_wire or self.is_dead)
+            if is_free and self._rate is None and self.on_sent is None:  # else its time comes with a poll
+                self._let_go(node, message, now)
+                return
             self._waiting.append(_Waiting(message.place, self._queued, now, node, message))
             self._queued += 1
-            if self._rate is None and self.on_sent is None:  # else its time comes with a poll
-                self._transmit(now)
             return
         if self.is_dead:
             if self._late:
@@ -130,10 +132,10 @@ class VirtualRail:
 
     def poll(self, now: float) -> list[Arrival]:
         """Send what its time has come for, and return what has arrived by now."""
-        if not self.is_dead:
+        if self._waiting or self._on_wire is not None:
             self._transmit(now)
         ready: list[Arrival] = []
-        if not self.is_dead:
+        if self._held_arrivals and not self.is_dead:
             ready, self._held_arrivals = self._held_arrivals, []
         for arrival, stamp in self._rail.poll():
             if self.is_dead and not self._late:
@@ -167,12 +169,14 @@ class VirtualRail:
                 return
             self._on_wire = None
             self._sending_free_at = left_at
-            message, length = chunk.message, chunk.message.header.length
-            self._rail.send(chunk.node, message, to_stamp(left_at), _released(message))
-            self.counters.count(message.header.collective, sent=length)
-            self.counters.sent_chunks += 1
+            self._let_go(chunk.node, chunk.message, left_at)
             if self.on_sent is not None:
                 self.on_sent(now)
+
+    def _let_go(self, node: int, message: Message, left_at: float) -> None:
+        self._rail.send(node, message, to_stamp(left_at), _released(message))
+        self.counters.count(message.header.collective, sent=message.header.length)
+        self.counters.sent_chunks += 1
 
     def _occupant(self) -> _Waiting | None:
         """Return the chunk on the wire; if there is none, let one of those go that wait when it is free."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 from algorithms.nic import Hop, Nic, Route
@@ -84,6 +85,7 @@ class Header(NamedTuple):
 
 _FIXED = struct.Struct("<BBHBBBBHIQQQI")
 _HOP = struct.Struct("<BH")
+_KINDS = {kind.value: kind for kind in Kind}
 
 
 def reversed_route(origin: Nic, route: Route) -> Route:
@@ -115,27 +117,25 @@ def pack(header: Header) -> bytes:
         header.consumed,
         header.length,
     )
-    hops = b"".join(_HOP.pack(hop.rail, hop.node) for hop in header.route)
-    return (fixed + hops).ljust(HEADER_BYTES, b"\0")
+    return fixed + _pack_route(header.route)
 
 
-def unpack(raw: bytes | memoryview) -> Header:
+def unpack(raw: bytes) -> Header:
     """Read a header from its 64 bytes."""
     (kind, flags, node, rail, target_rail, hop, hops, generation, *counts) = _FIXED.unpack_from(raw)
-    collective, sequence, landed, consumed, length = counts
-    offset = _FIXED.size
-    route = tuple(Hop(*_HOP.unpack_from(raw, offset + i * _HOP.size)) for i in range(hops))
-    return Header(
-        Kind(kind),
-        Nic(node, rail),
-        target_rail,
-        route,
-        hop,
-        flags,
-        generation,
-        collective,
-        sequence,
-        landed,
-        consumed,
-        length,
-    )
+    origin, route = _unpack_route(node, rail, raw[_FIXED.size : _FIXED.size + hops * _HOP.size])
+    return Header(_KINDS[kind], origin, target_rail, route, hop, flags, generation, *counts)
+
+
+# A job has few routes, and its messages take them again and again.
+
+
+@lru_cache(maxsize=4096)
+def _pack_route(route: Route) -> bytes:
+    hops = b"".join(_HOP.pack(hop.rail, hop.node) for hop in route)
+    return hops.ljust(HEADER_BYTES - _FIXED.size, b"\0")
+
+
+@lru_cache(maxsize=4096)
+def _unpack_route(node: int, rail: int, hops: bytes) -> tuple[Nic, Route]:
+    return Nic(node, rail), tuple(Hop(*hop) for hop in _HOP.iter_unpack(hops))

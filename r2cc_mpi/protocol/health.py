@@ -62,6 +62,8 @@ class HealthTable:
 
     def excluded(self) -> list[Nic]:
         """NICs that routes avoid: down, or not yet admitted again."""
+        if all(self._admitted):
+            return []
         return [nic for nic, admitted in zip(self.nics(), self._admitted, strict=True) if not admitted]
 
     def merge(self, versions: Sequence[int]) -> list[Change]:

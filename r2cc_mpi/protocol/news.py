@@ -111,6 +111,9 @@ class News:
     Args:
         nodes: Number of nodes.
         rails: Rails per node.
+
+    Attributes:
+        version: Grows with every change; who sees the same number again has nothing new to read.
     """
 
     def __init__(self, nodes: int, rails: int) -> None:
@@ -119,7 +122,12 @@ class News:
         self.closing = [Closing.OPEN] * (nodes * rails)
         self.error: ErrorFact | None = None
         self.roll_call = RollCall(nodes * rails)
+        self.version = 0
         self._packed: bytes | None = None
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._packed = None
 
     @property
     def latest_start(self) -> int:
@@ -133,14 +141,14 @@ class News:
         self.starts[start.number] = start
         for number in [n for n in self.starts if n <= self.latest_start - KEPT_STARTS]:
             del self.starts[number]
-        self._packed = None
+        self._changed()
         return True
 
     def add_health(self, versions: list[int]) -> list[Change]:
         """Merge health versions; return what changed."""
         changes = self.health.merge(versions)
         if changes:
-            self._packed = None
+            self._changed()
         return changes
 
     def add_closing(self, rank: int, closing: Closing) -> bool:
@@ -148,7 +156,7 @@ class News:
         if closing <= self.closing[rank]:
             return False
         self.closing[rank] = closing
-        self._packed = None
+        self._changed()
         return True
 
     def add_error(self, error: ErrorFact) -> bool:
@@ -161,21 +169,21 @@ class News:
         if self.error is not None and self.error <= error:
             return False
         self.error = error
-        self._packed = None
+        self._changed()
         return True
 
     def ask(self, collective: int) -> bool:
         """Ask who has finished a collective; say whether that is a new question."""
         if not self.roll_call.ask(collective):
             return False
-        self._packed = None
+        self._changed()
         return True
 
     def add_answer(self, rank: int, finished: int) -> bool:
         """Note the last collective that a rank has finished, if somebody asked; say whether it is new."""
         if not self.roll_call.answer(rank, finished):
             return False
-        self._packed = None
+        self._changed()
         return True
 
     def pack(self) -> bytes:
@@ -229,5 +237,6 @@ class News:
             new |= self.add_error(ErrorFact(ErrorKind(kind), text))
         offset += _ERROR.size + length
         if self.roll_call.merge(packed[offset : offset + RollCall.packed_bytes(slots)]):
-            new, self._packed = True, None
+            new = True
+            self._changed()
         return Learned(new or new_start, changes, only_starts=new_start and not new)

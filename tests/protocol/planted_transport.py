@@ -140,7 +140,8 @@ def the_buffer_is_overwritten_too_early(patch: pytest.MonkeyPatch):
 
     def eager(self):
         memory = self._memory
-        self._memory = SimpleNamespace(contributed=memory.contributed, copied=[], fence=memory.fence)
+        copied = [self._call.number]
+        self._memory = SimpleNamespace(contributed=memory.contributed, copied=copied, fence=memory.fence)
         try:
             return contribute(self)
         finally:

@@ -29,7 +29,7 @@ def contributions(draw):
 
 def blocks_of(contribution, rail):
     """List the blocks a rank walks over, in its order."""
-    return [contribution.block(rail, step) for step in range(contribution.steps)]
+    return list(contribution.path(rail))
 
 
 @given(contributions())
@@ -44,13 +44,12 @@ def test_every_rank_walks_over_every_element_once(contribution):
 
 @given(contributions())
 def test_each_element_has_one_first_rank(contribution):
-    """Exactly one rank is the first at each element, and it is the one that waits for nobody."""
+    """Exactly one rank is the first at each element and waits for nobody."""
     firsts = [0] * contribution.count
     for rail in range(contribution.rails):
-        for step, block in enumerate(blocks_of(contribution, rail)):
-            assert block.first == (contribution.may_begin(rail, step) is None)
+        for block in blocks_of(contribution, rail):
             for place in range(block.lo, block.hi):
-                firsts[place] += block.first
+                firsts[place] += block.before is None
     assert firsts == [1] * contribution.count
 
 
@@ -64,9 +63,9 @@ def test_any_allowed_interleaving_gives_the_exact_sum(contribution, random):
     done = [0] * contribution.rails
     while able := [rail for rail in range(contribution.rails) if may_go(contribution, rail, done)]:
         rail = random.choice(able)
-        block = contribution.block(rail, done[rail])
+        block = contribution.path(rail)[done[rail]]
         piece = slice(block.lo, block.hi)
-        buffer[piece] = arrays[rail, piece] + (0 if block.first else buffer[piece])
+        buffer[piece] = arrays[rail, piece] + (0 if block.before is None else buffer[piece])
         done[rail] += 1
     assert done == [contribution.steps] * contribution.rails
     assert buffer.tolist() == arrays.sum(axis=0).tolist()
@@ -76,8 +75,8 @@ def may_go(contribution, rail, done):
     """Say whether a rank has a step left and may begin it."""
     if done[rail] == contribution.steps:
         return False
-    need = contribution.may_begin(rail, done[rail])
-    return need is None or done[need[0]] >= need[1]
+    block = contribution.path(rail)[done[rail]]
+    return block.before is None or done[block.before] >= block.steps
 
 
 @given(contributions(), st.data())
@@ -111,7 +110,7 @@ def test_what_is_needed_suffices(contribution, data, random):
     done = [0] * contribution.rails
     while any(done[rail] < steps for rail, steps in needed):
         rail = random.choice([rail for rail in range(contribution.rails) if may_go(contribution, rail, done)])
-        block = contribution.block(rail, done[rail])
+        block = contribution.path(rail)[done[rail]]
         visits[rail][block.lo : block.hi] = [1] * (block.hi - block.lo)
         done[rail] += 1
     assert all(all(visited[lo:hi]) for visited in visits)
