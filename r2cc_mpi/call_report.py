@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from algorithms.nic import Nic
 from r2cc_mpi.protocol.hot_repair import Failover
 
 
-@dataclass(frozen=True)
-class CallReport:
+class CallReport(NamedTuple):
     """A collective at this rank.
 
     Attributes:

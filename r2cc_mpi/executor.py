@@ -9,8 +9,7 @@ chunks that may go, the lowest program index goes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +49,7 @@ class NodeMemory(Protocol):
         """Order payload and words: to be called between accesses to the one and the other."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One collective call of the user, at one rank.
 
     Attributes:

@@ -8,9 +8,9 @@ thread while the caller does something else.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ UNKNOWN = -1
 """In the signature of a rank that brings no data: what it takes over from START."""
 
 
-@dataclass(frozen=True)
-class Arguments:
+class Arguments(NamedTuple):
     """What a call is made with.
 
     Attributes:
@@ -60,6 +59,7 @@ class PendingCall:
         number: The same number.
         report: What the call did; None until it has completed.
         error: What ended it instead, or None.
+        is_done: Whether it has ended, well or not.
     """
 
     def __init__(
@@ -81,11 +81,7 @@ class PendingCall:
         self._steps = self._run()
         self.report: CallReport | None = None
         self.error: BaseException | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the call has ended, well or not."""
-        return self.report is not None or self.error is not None
+        self.is_done = False
 
     @property
     def progress(self) -> float:
@@ -101,18 +97,18 @@ class PendingCall:
         try:
             next(self._steps)
         except StopIteration:
-            pass
+            self.is_done = True
         except R2ccError as error:
-            self.error = error
+            self.error, self.is_done = error, True
         except BaseException as error:
-            self.error = error
+            self.error, self.is_done = error, True
             raise
         return self.is_done
 
     def drop(self, error: R2ccError) -> None:
         """Take no further step."""
         self._steps.close()
-        self.error = error
+        self.error, self.is_done = error, True
 
     def _run(self) -> Generator[None]:
         engine = self._engine

@@ -246,8 +246,9 @@ class Engine:
         for buffer in channel.acknowledge(header.landed, header.consumed, now):
             self.pool.give_back(buffer)
         missing = channel.landed == header.landed < channel.sent and header.generation == channel.generation
-        lost = header.flags & Flag.GAP or (header.flags & Flag.PONG and not channel.local_sends_pending())
-        if missing and lost:
+        if missing and (
+            header.flags & Flag.GAP or (header.flags & Flag.PONG and not channel.local_sends_pending())
+        ):
             channel.rewind()
         if channel.is_settled:
             self.hot_repair.prefer(channel)
@@ -290,14 +291,15 @@ class Engine:
             self._apply(changes, now, cause)
 
     def _apply(self, changes: list[Change], now: float, cause: str) -> None:
+        if not changes:
+            return
         for change in changes:
             self.detections.append(Detection(change.nic, change.after, now, cause))
             if change.nic == self.me and change.after % 2:
                 self._recovery.lost_again()
         self.hot_repair.repair(changes, now)
-        if changes:  # an acknowledgement may have been lost with the NIC
-            for receiver in self.receivers.values():
-                receiver.repeat()
+        for receiver in self.receivers.values():  # an acknowledgement may have been lost with the NIC
+            receiver.repeat()
 
     def _hello(self, message: Message, now: float) -> None:
         origin = message.header.origin

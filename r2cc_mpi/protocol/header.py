@@ -80,7 +80,7 @@ class Header(NamedTuple):
 
     def travelled(self) -> Header:
         """Return the header as it reads after one more hop."""
-        return self._replace(hop=self.hop + 1)
+        return Header(*self[:4], self.hop + 1, *self[5:])
 
 
 _FIXED = struct.Struct("<BBHBBBBHIQQQI")
@@ -88,6 +88,7 @@ _HOP = struct.Struct("<BH")
 _KINDS = {kind.value: kind for kind in Kind}
 
 
+@lru_cache(maxsize=4096)
 def reversed_route(origin: Nic, route: Route) -> Route:
     """Return the hops that lead back from a route's end to its origin's node."""
     nodes = [origin.node, *(hop.node for hop in route)]

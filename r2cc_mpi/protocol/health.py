@@ -96,6 +96,8 @@ class HealthTable:
         Returns:
             NICs that are newly admitted.
         """
+        if all(self._admitted):
+            return []
         admitted = []
         for index, nic in enumerate(self.nics()):
             if not self._admitted[index] and agreed[index] % 2 == 0 and agreed[index] == self.versions[index]:

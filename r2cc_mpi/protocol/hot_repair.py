@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from algorithms.hot_repair import find_route
-from algorithms.nic import Nic, Route
+from algorithms.nic import Hop, Nic, Route
 from r2cc_mpi.protocol.channel import SendChannel
 from r2cc_mpi.protocol.header import MAX_HOPS
 from r2cc_mpi.protocol.health import Change, HealthTable
@@ -124,5 +124,6 @@ class HotRepair:
 
         A channel with chunks on their way stays where it is: on another route they could overtake each other.
         """
-        if channel.is_settled:
+        is_home = channel.route == (Hop(self._me.rail, channel.target),)  # there is no better one
+        if channel.is_settled and not is_home:
             channel.route = self.best_route(channel.target)

@@ -78,7 +78,9 @@ class Network:
         if header.hop < len(header.route):
             hop = header.route[header.hop]
             if hop.rail == self.me.rail:
-                self._wire.send_rail(hop.node, message._replace(header=header.travelled()))
+                self._wire.send_rail(
+                    hop.node, Message(header.travelled(), message.body, message.buffer, message.place)
+                )
                 return True
             return self._wire.hand_over(hop.rail, message)
         return self._wire.hand_over(header.target_rail, message)

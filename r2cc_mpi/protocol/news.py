@@ -124,6 +124,7 @@ class News:
         self.roll_call = RollCall(nodes * rails)
         self.version = 0
         self._packed: bytes | None = None
+        self._merged = b""
 
     def _changed(self) -> None:
         self.version += 1
@@ -217,12 +218,14 @@ class News:
             return Learned(anything=False, changes=[])
         slots = len(self.closing)
         vector = struct.Struct(f"<{slots}I")
-        changes = self.add_health(list(vector.unpack_from(packed)))
-        new = bool(changes)
-        offset = vector.size
-        for rank, closing in enumerate(packed[offset : offset + slots]):
-            new |= self.add_closing(rank, Closing(closing))
-        offset += slots
+        changes: list[Change] = []
+        new = False
+        offset = vector.size + slots
+        if packed[:offset] != self._merged[:offset]:  # most news are STARTs
+            changes = self.add_health(list(vector.unpack_from(packed)))
+            new = bool(changes)
+            for rank, closing in enumerate(packed[vector.size : offset]):
+                new |= self.add_closing(rank, Closing(closing))
         starts = packed[offset]
         offset += 1
         new_start = False
@@ -236,6 +239,7 @@ class News:
             text = packed[offset + _ERROR.size : offset + _ERROR.size + length].decode(errors="replace")
             new |= self.add_error(ErrorFact(ErrorKind(kind), text))
         offset += _ERROR.size + length
+        self._merged = packed
         if self.roll_call.merge(packed[offset : offset + RollCall.packed_bytes(slots)]):
             new = True
             self._changed()
