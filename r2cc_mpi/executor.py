@@ -109,6 +109,7 @@ class Executor:
         self._sends: dict[int, list[Operation]] = {}
         self._receives: dict[int, list[Operation]] = {}
         self._needs: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._looked_at, self._node_did = 0.0, 0
         self.network_began_at: float | None = None
         self.network_ended_at: float | None = None
         self.is_complete = False
@@ -123,11 +124,14 @@ class Executor:
         """Share of the node's operations that are done, by whichever of its ranks."""
         if self._plan is None or not self._plan.operations:
             return 0.0
-        done = self._memory.done[: self._plan.operations]
-        return sum(number >= self._call.number for number in done) / self._plan.operations
+        return self._operations_done() / self._plan.operations
+
+    def _operations_done(self) -> int:
+        operations = 0 if self._plan is None else self._plan.operations
+        return int(np.count_nonzero(np.asarray(self._memory.done[:operations]) >= self._call.number))
 
     def step(self, now: float) -> bool:
-        """Do what can be done now; say whether there was anything."""
+        """Do what can be done now; say whether there was anything, or the node's other ranks got on."""
         if self.is_complete:
             return False
         if self._plan is None:
@@ -140,7 +144,19 @@ class Executor:
             progress |= self._apply_landed()
         if self._sends:
             progress |= self._capture(now)
-        return progress | self._finish(now)
+        return progress | self._finish(now) or self._node_gets_on(now)
+
+    def _node_gets_on(self, now: float) -> bool:
+        """Look from time to time whether the node's other ranks do anything.
+
+        A rank with little to do under this plan, as on a rail that its node lost, waits for them. As long as
+        they get on it need not ask all ranks who is still there; and of them, who is stuck asks.
+        """
+        if now < self._looked_at + self._engine.settings.stall_s / 4:
+            return False
+        before, self._looked_at = self._node_did, now
+        self._node_did = self._operations_done() + sum(self._memory.contributed)
+        return self._node_did != before
 
     def _contribute(self) -> bool:
         memory, rail = self._memory, self._me.rail
@@ -173,7 +189,8 @@ class Executor:
         plan = self._plan = self._call.plan(start)
         self._sends = {peer: list(reversed(ops)) for peer, ops in plan.sends.items()}
         self._receives = {peer: list(reversed(ops)) for peer, ops in plan.receives.items()}
-        self.network_began_at = now
+        self.network_began_at = self._looked_at = now
+        self._node_did = sum(self._memory.contributed)
         return True
 
     def _ready(self, operation: Operation) -> bool:

@@ -5,9 +5,9 @@ third node. Here the owner of a NIC probes all peers on its rail at once:
 
 * A PROBE over the rail that is echoed proves both NICs.
 * A peer that stays silent is asked over *another* rail how many messages its NIC received from ours (ASK,
-  ANSWER). Only a peer that answers twice, a probe time apart, while its count stands still, is a dead link:
-  its process is alive and polls, yet nothing arrives. A peer that computes, swaps or is starved does not
-  answer, and is not declared anything.
+  ANSWER). Only a peer that answers twice, most of a probe time apart, while its count stands still, is a
+  dead link: its process is alive and polls, yet nothing arrives. A peer that computes, swaps or is starved
+  does not answer, and is not declared anything.
 * If some other peer echoes, the fault is the silent peer's; if none does, it is our own. The witness must
   echo *after* the silent peer's second count: our NIC may have died in the middle of the examination, and an
   echo from before would then put the blame on the wrong end. With two nodes there is no third point: both
@@ -27,11 +27,16 @@ from r2cc_mpi.protocol.header import MAX_HOPS, Header, Kind
 from r2cc_mpi.protocol.health import HealthTable
 from r2cc_mpi.protocol.network import Message, Network
 
+APART = 0.75
+"""Of a probe time, between the two questions. The rest is for their ways and for telling the others: all know
+within one probe time when an owner finds its own NIC dead."""
+
 
 @dataclass
 class _Peer:
-    """What one examination has learned of one peer."""
+    """What one examination has learned of one peer, and when it was asked last."""
 
+    asked_at: float
     echoed: bool = False
     counts: list[int] = field(default_factory=list)
     counted_at: float = 0.0
@@ -50,14 +55,14 @@ class Triangulation:
         me: This rank and the NIC it owns.
         health: What is known of all NICs.
         network: Carries probes and questions.
-        probe_s: Seconds between the two questions.
+        probe_s: A probe time, in seconds: how long an examination waits for echoes.
     """
 
     def __init__(self, me: Nic, health: HealthTable, network: Network, probe_s: float) -> None:
         self._me, self._health, self._network, self._probe_s = me, health, network, probe_s
         self._peers: dict[int, _Peer] = {}
         self._nonce = 0
-        self._started_at = self._asked_at = float("-inf")
+        self._started_at = float("-inf")
         self._suspects: list[int] = []
         self._confirming_since = float("-inf")
 
@@ -73,10 +78,10 @@ class Triangulation:
         self._examine(now)
 
     def _examine(self, now: float) -> None:
-        self._started_at = self._asked_at = now
+        self._started_at = now
         self._nonce += 1
         others = (node for node in range(self._health.nodes) if node != self._me.node)
-        self._peers = {node: _Peer() for node in others if self._health.is_up(Nic(node, self._me.rail))}
+        self._peers = {node: _Peer(now) for node in others if self._health.is_up(Nic(node, self._me.rail))}
         for node in self._peers:
             self._probe(node)
             self._ask(node)
@@ -109,11 +114,11 @@ class Triangulation:
             peer.echoed = True
 
     def answer(self, header: Header, now: float) -> None:
-        """Take in an ANSWER; the second one counts only a probe time after the first."""
+        """Take in an ANSWER; the second one counts only so much later than the first."""
         peer = self._peers.get(header.origin.node)
         if peer is None or header.sequence != self._nonce or len(peer.counts) == 2:
             return
-        if not peer.counts or now >= peer.counted_at + self._probe_s:
+        if not peer.counts or now >= peer.counted_at + APART * self._probe_s:
             if not peer.counts:
                 self._probe(header.origin.node)  # the second count must have had something to count
             peer.counts.append(header.landed)
@@ -138,11 +143,11 @@ class Triangulation:
         return self._conclude(now, undecided=undecided)
 
     def _ask_again(self, now: float) -> None:
-        if now >= self._asked_at + self._probe_s / 4:
-            self._asked_at = now
-            for node, peer in self._peers.items():
-                if not peer.echoed and len(peer.counts) < 2 and now >= peer.counted_at + self._probe_s:
-                    self._ask(node)
+        for node, peer in self._peers.items():
+            due = max(peer.asked_at + self._probe_s / 4, peer.counted_at + APART * self._probe_s)
+            if not peer.echoed and len(peer.counts) < 2 and now >= due:
+                peer.asked_at = now
+                self._ask(node)
 
     def _conclude(self, now: float, *, undecided: bool) -> list[Nic]:
         peers, self._peers = self._peers, {}
@@ -156,7 +161,7 @@ class Triangulation:
             return [] if undecided else [self._me]
         self._suspects, self._confirming_since = dead, now
         self._nonce += 1
-        self._peers = {node: _Peer() for node in peers}
+        self._peers = {node: _Peer(now) for node in peers}
         for node in self._peers:
             self._probe(node)
         return []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from algorithms.nic import Hop, Nic
 from r2cc_mpi.protocol.header import Header, Kind
-from r2cc_mpi.protocol.triangulation import Triangulation
+from r2cc_mpi.protocol.triangulation import APART, Triangulation
 from tests.protocol.fakes import network, report
 
 ME = Nic(0, 0)
@@ -72,7 +72,7 @@ def test_silent_nic_of_a_live_peer_is_dead():
     examination.echoing, examination.answering = {2}, {1: 7}
     examination.begin()
     assert examination.run(5) == [Nic(1, 0)]
-    assert PROBE_S * 2 <= examination.now - START_S < PROBE_S * 3
+    assert (1 + APART) * PROBE_S <= examination.now - START_S < 2 * PROBE_S
     assert not examination.examiner.is_running
 
 
@@ -132,12 +132,12 @@ def test_slow_nic_is_alive_as_its_counter_moves():
     assert not examination.examiner.is_running
 
 
-def test_second_answer_counts_only_a_probe_time_later():
+def test_second_answer_counts_only_when_it_is_late_enough():
     """Answers that follow each other closely are one: the counter must have had time to move."""
     examination = Examination()
     examination.echoing, examination.answering = {2}, {1: 7}
     examination.begin()
-    assert examination.run(PROBE_S * 0.9) == []
+    assert examination.run(0.9 * APART * PROBE_S) == []
     examination.answering = {1: 8}
     assert examination.run(6) == []
 

@@ -7,9 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from algorithms.balance import balance_mapping
 from algorithms.nic import Nic
 from algorithms.ring import ring_allreduce
 from algorithms.stripes import healthy_mapping
+from analysis.rail_rates import RailRates
 from r2cc_mpi import contribution, executor
 from r2cc_mpi.executor import Call, Executor
 from r2cc_mpi.plan import NodePlan, plan_node
@@ -282,6 +284,23 @@ def test_network_times_are_noted():
     job.now = 2.0
     job.run()
     assert (one.network_began_at, one.network_ended_at) == (1.0, 2.0)
+
+
+def test_waiting_for_the_nodes_other_ranks():
+    """A rank that has nothing to do, on a rail that its node lost, sees from time to time if these get on."""
+    job = Job(2, 2)
+    dead = [Nic(0, 1)]
+    job.stripes = balance_mapping(ring_allreduce(2), RailRates.of(2, 2, dead).rates)
+    job.call(50)
+    job.run(rounds=5)
+    (idle,) = (job.executors[nic] for nic in dead)
+    assert [idle.step(job.now) for _ in range(3)] == [False] * 3
+    others = [nic for nic in job.executors if nic not in dead]
+    moments = [moment * SETTINGS.stall_s / 4 for moment in (1, 2, 3)]
+    job.run(rounds=3, only=others)
+    assert [idle.step(now) for now in (0.9 * moments[0], moments[0], moments[0])] == [False, True, False]
+    assert [idle.step(now) for now in moments[1:]] == [False, False]  # they stand still, and so it may ask
+    job.check()
 
 
 def test_capture_stops_at_the_window():
