@@ -8,15 +8,16 @@ know of each other:
 - its port sends what was captured, the lowest place in program order first;
 - the receiving port takes what arrives, first come first served, whoever sent it. If several send at once,
   what is urgent stands in line behind what is not;
-- what has arrived is applied in the order of its channel.
+- what has arrived is applied in the order of its channel;
+- after HotRepair a channel's chunks go over another rail, whose ports serve them beside their own.
 
 So an order that is perfect for pairs of ports, as that of `algorithms.list_schedule`, can be worse here than
 one that leaves room: a rank that runs ahead of the plan blocks the port of another one.
 
 Time is exact. Feed it chunks (`analysis.simulation.chunks`), which is what ranks send.
 
-Not handled: stripes that take detours; the time that processors and acknowledgements take; adding up a node's
-own ranks before.
+Not handled: stripes that other nodes relay; the time that processors and acknowledgements take; adding up a
+node's own ranks before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -48,7 +50,7 @@ def executed_time(stripes: Stripes, rates: RailRates, window: int = WINDOW) -> F
         When the last one was applied, in D/B.
 
     Raises:
-        ScheduleError: A stripe takes a detour, or goes through a NIC that is dead.
+        ScheduleError: A stripe is relayed by another node, or goes through a NIC that is dead.
 
     >>> from algorithms.ring import ring_allreduce
     >>> from algorithms.stripes import healthy_mapping
@@ -65,14 +67,18 @@ class _Ranks:
     def __init__(self, stripes: Stripes, rates: RailRates, window: int) -> None:
         columns = stripes.schedule.columns
         source, target = columns.source[stripes.transfer], columns.target[stripes.transfer]
-        out = source.astype(np.int64) * stripes.rails + stripes.home
-        into = target.astype(np.int64) * stripes.rails + stripes.home
+        taken = np.array([route[0].rail for route in stripes.routes], np.int32)[stripes.route]
+        out = source.astype(np.int64) * stripes.rails + taken
+        into = target.astype(np.int64) * stripes.rails + taken
         ports = stripes.schedule.nodes * stripes.rails
-        pairs, channel = np.unique(out * ports + into, return_inverse=True)
-        self._sending, self._receiving = durations(stripes, rates.rates)
+        channels, channel = np.unique(
+            (out * ports + into) * stripes.rails + stripes.home, return_inverse=True
+        )
+        # To a port all that it carries is alike, whichever rail is its home.
+        self._sending, self._receiving = durations(replace(stripes, home=taken), rates.rates)
         self._waits_for, self._followers = events(stripes)
         self._channel: list[int] = channel.tolist()
-        self._ports = [divmod(pair, ports) for pair in pairs.tolist()]
+        self._ports = [divmod(one // stripes.rails, ports) for one in channels.tolist()]
         self._to_capture = [deque[int]() for _ in self._ports]
         for stripe, number in enumerate(self._channel):
             self._to_capture[number].append(stripe)

@@ -15,13 +15,14 @@ from pyroute2 import IPRoute, netns
 FOLDER = Path("/run/netns")
 """Where named network namespaces are, by the convention of `ip netns`."""
 BURST_S = 0.005
-LEAST_BURST_BYTES = 32 * 1024
+LEAST_BURST_BYTES = 16 * 1024
 """What a token bucket lets through at once: 5 ms of its rate, so that a processor that comes late loses none
 of it, and not much less than the two packets below."""
 LARGEST_PACKET_BYTES = 64 * 1024
 """What the kernel hands to a link in one piece, if nobody tells it otherwise."""
-QUEUE_S = 0.1
-"""How long a packet may wait in front of a token bucket; what would wait longer is dropped."""
+QUEUE_S = 1.0
+"""How long a packet may wait in front of a token bucket. What would wait longer is dropped, and nothing
+should be, also where several nodes send whole windows to one: fabrics for collectives lose nothing."""
 
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 """Of the namespace of whoever opens it."""

@@ -19,18 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.nic import Nic
+from analysis import cost_model
 from analysis.rail_rates import RailRates
 from r2cc_mpi.errors import TimeLimitError
 from scripts.network import build
 from scripts.network.job import Job, Mpi
 from scripts.network.kernel import inhabitants
 from scripts.network.links import How
-from scripts.network.run_options import PAYLOAD
 from scripts.network.testbed import Testbed
 
 LINK_BYTES_PER_S = 12.5e6
 LIMIT_S = 120.0
 """After so many seconds a run counts as hung; the slowest that are drawn take a third."""
+LOOK_S = 0.002
+"""Between two looks at a NIC's counter: less than a chunk takes."""
 STRATEGIES = ("auto", "hot-repair", "balance", "r2cc-allreduce", "optcc")
 BAD = {None: "hung", 1: "refused", 2: "wrong", 4: "gave up"}
 FINE = ("passed", "missed", "cut off")
@@ -43,7 +45,7 @@ class Cut:
     Attributes:
         nic: Whose link.
         how: How.
-        at_s: Seconds after the job has begun to measure.
+        at_s: Seconds after the first cut of the run.
         outage_s: Until it is healed; None: never.
     """
 
@@ -54,7 +56,8 @@ class Cut:
 
     def __str__(self) -> str:
         healed = "" if self.outage_s is None else f", healed {self.outage_s:.2f} s later"
-        return f"{self.nic.node}:{self.nic.rail} {self.how.value} at {self.at_s:.2f} s{healed}"
+        later = f" {self.at_s:.2f} s later" if self.at_s else ""
+        return f"{self.nic.node}:{self.nic.rail} {self.how.value}{later}{healed}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class CutRun:
         rails: Rails of a node.
         mpi: Whose MPI.
         words: The words behind `r2cc run`.
+        begin_bytes: How many bytes the NIC of the first cut has sent when that comes.
         cuts: What happens meanwhile.
     """
 
@@ -75,11 +79,12 @@ class CutRun:
     rails: int
     mpi: Mpi
     words: tuple[str, ...]
+    begin_bytes: int
     cuts: tuple[Cut, ...]
 
     def __str__(self) -> str:
         what = f"{self.nodes} x {self.rails} {self.mpi.value} {' '.join(self.words)}"
-        return f"{what}; {'; '.join(map(str, self.cuts))}"
+        return f"{what}; after {self.begin_bytes / 1e6:.2f} MB {'; '.join(map(str, self.cuts))}"
 
     @property
     def may_cut_off(self) -> bool:
@@ -100,26 +105,30 @@ class CutRun:
 
 
 def draw(seed: int, mpis: tuple[Mpi, ...]) -> CutRun:
-    """Draw the run of a seed."""
+    """Draw the run of a seed.
+
+    The first cut comes at a random byte of all that its NIC sends while nothing is amiss, so that it hits an
+    iteration however fast the machine is; for the same reason no iteration is a warm-up. A second cut comes
+    some time after it.
+    """
     dice = random.Random(seed)
     nodes, rails = dice.randint(2, 3), dice.randint(2, 3)
     iterations, size = dice.randint(4, 8), 4 * dice.randint(2**18, 2**21)
     nics = [Nic(node, rail) for node in range(nodes) for rail in range(rails)]
-    share_s = size / (rails * LINK_BYTES_PER_S * float(PAYLOAD))
-    # A healthy ring takes less than twice the share, and iterations have more to do than send.
-    whole_s = iterations * (2 * share_s + 0.1)
+    sent_bytes = float(iterations * cost_model.ring(nodes) * size / rails)
+    chosen = dice.sample(nics, dice.choice([1, 1, 1, 2]))
     cuts = tuple(
         Cut(
             nic,
             dice.choice(list(How)),
-            dice.uniform(0, whole_s),
+            dice.uniform(0, sent_bytes / LINK_BYTES_PER_S) if nic is not chosen[0] else 0.0,
             dice.uniform(0.2, 4.0) if dice.random() < 0.5 else None,
         )
-        for nic in dice.sample(nics, dice.choice([1, 1, 1, 2]))
+        for nic in chosen
     )
-    words = ["allreduce", "-b", str(size), "-n", str(iterations), "-w", "1", "--iteration-table"]
+    words = ["allreduce", "-b", str(size), "-n", str(iterations), "-w", "0", "--iteration-table"]
     words += ["--strategy", dice.choice(STRATEGIES)]
-    return CutRun(seed, nodes, rails, dice.choice(mpis), tuple(words), cuts)
+    return CutRun(seed, nodes, rails, dice.choice(mpis), tuple(words), int(dice.uniform(0, sent_bytes)), cuts)
 
 
 @dataclass(frozen=True)
@@ -152,25 +161,29 @@ def carry_out(run: CutRun) -> Ended:
         ) as bed:
             words = [*run.words, "--json", str(file)]
             with bed.start(words, mpi=run.mpi, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as job:
-                status, said = _follow(bed, job, run.cuts)
+                status, said = _follow(bed, job, run)
             left = [f"process {pid} in {part}" for part in build.parts_of(name) for pid in inhabitants(part)]
         left += build.parts_of(name)
         report = json.loads(file.read_text(encoding="utf-8"))["r2cc"] if file.exists() else None
     return Ended(status, time.monotonic() - began_at, report, tuple(left), said)
 
 
-def _follow(bed: Testbed, job: Job, cuts: tuple[Cut, ...]) -> tuple[int | None, str]:
-    """Cut and heal from the job's first line on, when all its ranks are connected; return how it ended."""
+def _follow(bed: Testbed, job: Job, run: CutRun) -> tuple[int | None, str]:
+    """Cut and heal when all ranks are connected and the first NIC has sent enough; return how it ended."""
     lines: list[str] = []
     has_begun = threading.Event()
     reader = threading.Thread(target=_read, args=(job, lines, has_begun), daemon=True)
     reader.start()
     deadline = time.monotonic() + LIMIT_S
     has_begun.wait(LIMIT_S)
+    first = run.cuts[0].nic
+    enough = bed.link(first).tx_bytes + run.begin_bytes
+    while bed.link(first).tx_bytes < enough and job.process.poll() is None and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
     began_at = time.monotonic()
-    for at_s, act in _steps(bed, cuts):
+    for at_s, act in _steps(bed, run.cuts):
         while time.monotonic() < began_at + at_s and job.process.poll() is None:
-            time.sleep(0.005)
+            time.sleep(LOOK_S)
         if job.process.poll() is None:
             act()
     try:

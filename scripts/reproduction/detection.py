@@ -127,10 +127,10 @@ def _hit(setting: Setting, index: int, cut: Cut, outcome: Outcome, record: JobRe
 def limit_of(how: How, record: JobRecord) -> float:
     """Give the seconds within which a cut has to be known: the median of all, of a black hole each.
 
-    A black hole is noticed after the stall time. The differential probe has two questions a probe time apart,
-    and then gives the witness another one (`r2cc_mpi.protocol.triangulation`).
+    A black hole is noticed after the stall time. The owner of the NIC then asks twice within a probe time and
+    knows; only if it cannot tell, a witness gets another one (`r2cc_mpi.protocol.triangulation`).
     """
-    return record.stall_s + 2 * record.probe_s if how is How.BLACK_HOLE else KNOWN_WITHIN_S
+    return record.stall_s + record.probe_s if how is How.BLACK_HOLE else KNOWN_WITHIN_S
 
 
 COLUMNS = (

@@ -114,11 +114,21 @@ def test_an_order_for_pairs_of_ports_is_none_for_ports_that_queue():
     assert times["mixture", True][0] > Fraction(13, 10) * cost_model.ring(4)
 
 
+@pytest.mark.parametrize(("nodes", "rails"), [(3, 2), (3, 3), (6, 3)])
+def test_a_backup_rail_serves_two(nodes, rails):
+    """After HotRepair the backup's ports carry two channels, and the ring takes twice as long."""
+    dead = [Nic(1, 1)]
+    stripes = chunked(hot_repair_mapping(ring_allreduce(nodes), rails, dead), Fraction(1, 36 * rails))
+    assert executed_time(stripes, RailRates.of(nodes, rails, dead)) == cost_model.hot_repair(
+        nodes, rails, dead
+    )
+
+
 def test_detours_and_dead_nics_are_refused():
-    """A stripe over another rail than its home's, and one through a dead NIC, are named."""
-    dead = [Nic(1, 0)]
-    detour = hot_repair_mapping(ring_allreduce(3), 2, dead)
+    """A stripe that another node relays, and one through a dead NIC, are named."""
+    dead = [Nic(0, 0), Nic(1, 1)]
+    relayed = hot_repair_mapping(ring_allreduce(3), 2, dead)
     with pytest.raises(ScheduleError, match="takes a detour"):
-        executed_time(detour, RailRates.of(3, 2))
+        executed_time(relayed, RailRates.of(3, 2))
     with pytest.raises(ScheduleError, match="goes through a dead NIC"):
-        executed_time(healthy_mapping(ring_allreduce(3), 2), RailRates.of(3, 2, dead))
+        executed_time(healthy_mapping(ring_allreduce(3), 2), RailRates.of(3, 2, dead[:1]))

@@ -9,7 +9,7 @@ from scripts.network.job import Mpi
 from scripts.network.links import How
 from scripts.reproduction.cuts import Cut, CutRun, Ended, draw, verdict
 
-RUN = CutRun(1, 2, 2, Mpi.MPICH, (), (Cut(Nic(1, 0), How.LINK_DOWN, 0.5, None),))
+RUN = CutRun(1, 2, 2, Mpi.MPICH, (), 1000, (Cut(Nic(1, 0), How.LINK_DOWN, 0.0, None),))
 
 
 VICTIM = Nic(1, 0)
@@ -53,9 +53,15 @@ def test_nodes_that_lose_each_other():
 
 def test_black_hole_between_two_nodes():
     """Nobody can tell which end it is, so either may be blamed; of another rail's NICs none may."""
-    hole = replace(RUN, cuts=(Cut(Nic(1, 0), How.BLACK_HOLE, 0.5, None),))
+    hole = replace(RUN, cuts=(Cut(Nic(1, 0), How.BLACK_HOLE, 0.0, None),))
     assert verdict(hole, ended(blamed=(Nic(0, 0),))) == "passed"
     assert verdict(hole, ended(blamed=(Nic(0, 1),))) == "blamed node 0 rail 1"
+
+
+def healthy_bytes(run):
+    """Say what each NIC of a ring sends in all iterations of a run."""
+    size, iterations = (int(run.words[run.words.index(option) + 1]) for option in ("-b", "-n"))
+    return iterations * 2 * (run.nodes - 1) * size / (run.nodes * run.rails)
 
 
 def test_draws():
@@ -69,3 +75,7 @@ def test_draws():
     assert {cut.outage_s is None for cut in cuts} == {True, False}
     assert {len(run.cuts) for run in runs} == {1, 2}
     assert any(run.may_cut_off for run in runs)
+    shares = [run.begin_bytes / healthy_bytes(run) for run in runs]
+    assert all(0 <= share < 1 for share in shares)
+    assert (min(shares) < 0.05, max(shares) > 0.95) == (True, True)
+    assert all((cut.at_s == 0) is (cut is run.cuts[0]) for run in runs for cut in run.cuts)

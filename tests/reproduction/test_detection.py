@@ -40,6 +40,9 @@ def test_missed_aims_are_told():
     late = job(latency_s=0.06)
     assert "known too late" in detection.report(SETTING, CUTS, Mpi.MPICH, How.PORT_DOWN, late).notes[0]
     assert len(detection.report(SETTING, CUTS, Mpi.MPICH, How.BLACK_HOLE, late).notes) == 1
+    later = detection.report(SETTING, CUTS, Mpi.MPICH, How.BLACK_HOLE, job(latency_s=0.97))
+    assert later.fact("limit_s") == pytest.approx(0.96)
+    assert "known too late" in later.notes[0]
     slow = detection.report(SETTING, CUTS, Mpi.MPICH, How.PORT_DOWN, job(network_s=9.0))
     assert slow.notes[0] == "aim missed: 2 iterations took longer than allowed"
 

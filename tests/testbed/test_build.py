@@ -44,7 +44,7 @@ def test_both_directions_are_shaped(bed):
     }
 
 
-@pytest.mark.parametrize(("rate", "packet"), [(1e6, 16384), (1.25e7, 31250), (1e9, 65536)])
+@pytest.mark.parametrize(("rate", "packet"), [(1e6, 8192), (1.25e7, 31250), (1e9, 65536)])
 def test_what_tcp_hands_to_a_rail(rate, packet):
     """The machine's own congestion control is not asked, and no packet is more than half a bucket."""
     with Testbed.build(nodes=1, rails=1, rate_bytes_per_s=rate) as bed:
