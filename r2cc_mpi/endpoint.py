@@ -122,6 +122,7 @@ class Endpoint:
         if self.nic in down:
             self.rail.die(late=False)
             self.engine.rail_event(up=False, now=clock())
+        self._is_real = interface is not None
         self.link: RailLink | None = None
         if interface is not None and self.nic not in down:
             self.link = RailLink(interface, self._link_changed)
@@ -222,7 +223,8 @@ class Endpoint:
 
     def _stop(self) -> None:
         self.driver.stop()
-        self._mpi_rail.cancel_receives()
+        versions = [self.engine.health.version(Nic(node, self.nic.rail)) for node in range(self.layout.nodes)]
+        self._mpi_rail.leave(after_a_cut=self._is_real and any(versions))
         if self.link is not None:
             self.link.close()
 

@@ -7,6 +7,7 @@ half-way stays incomplete, and later ones complete before it. Nothing here ever 
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
@@ -185,11 +186,14 @@ class MpiRail:
         """Take back the buffer of a chunk that arrived and is not wanted."""
         self._pool.give_back(buffer)
 
-    def cancel_receives(self) -> None:
-        """Withdraw the posted receives, so that MPI has nothing left to do.
+    def leave(self, *, after_a_cut: bool) -> None:
+        """Withdraw the posted receives, so that MPI has as little left to do as possible.
 
-        One that has matched a message whose rail died half-way can be neither completed nor cancelled; it is
-        left alone.
+        Args:
+            after_a_cut: Whether a link of this rail has been dead. A send that waited for it cannot be
+                withdrawn; and libfabric goes on with a message that came half-way, also when MPICH says that
+                its receive was cancelled. Should the link come back before MPI ends, their buffers are read
+                and written, so they stay.
         """
         for request in self._receives:
             request.Cancel()
@@ -197,4 +201,16 @@ class MpiRail:
             if self._mpi.Request.Testall(self._receives):
                 break
             time.sleep(CANCEL_PAUSE_S)
+        if after_a_cut:
+            for left in [*self._receives, *self._controls, *self._sends]:
+                _keep_for_ever(left)
         self._receives = []
+
+
+def _keep_for_ever(left: object) -> None:
+    """Never free a buffer, or a request with the buffer that it refers to.
+
+    mpi4py ends MPI after Python has taken all modules apart, so that a reference in one of them would be gone
+    by then.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(left))
