@@ -58,6 +58,16 @@ def test_black_hole_between_two_nodes():
     assert verdict(hole, ended(blamed=(Nic(0, 1),))) == "blamed node 0 rail 1"
 
 
+def test_black_hole_that_was_healed():
+    """Of three nodes too either end may then be blamed, which has its own word; no NIC of another rail."""
+    healed = replace(RUN, nodes=3, cuts=(Cut(Nic(1, 0), How.BLACK_HOLE, 0.0, 0.9),))
+    assert verdict(healed, ended()) == "passed"
+    assert verdict(healed, ended(blamed=(VICTIM, Nic(2, 0)))) == "other end"
+    assert verdict(healed, ended(blamed=(VICTIM, Nic(2, 1)))) == "blamed node 2 rail 1"
+    for cut in (Cut(VICTIM, How.BLACK_HOLE, 0.0, None), Cut(VICTIM, How.PORT_DOWN, 0.0, 0.9)):
+        assert verdict(replace(healed, cuts=(cut,)), ended(blamed=(Nic(2, 0),))) == "blamed node 2 rail 0"
+
+
 def healthy_bytes(run):
     """Say what each NIC of a ring sends in all iterations of a run."""
     size, iterations = (int(run.words[run.words.index(option) + 1]) for option in ("-b", "-n"))
