@@ -236,7 +236,10 @@ def verdict(run: CutRun, ended: Ended) -> str:
         return "cut off"
     if ended.status != 0 or ended.report is None:
         return BAD.get(ended.status, f"status {ended.status}")
-    iterations = ended.report["iterations"]
+    return _judge(run, ended.report["iterations"])
+
+
+def _judge(run: CutRun, iterations: list[dict[str, Any]]) -> str:
     blamed = {Nic(one["node"], one["rail"]) for iteration in iterations for one in iteration["failovers"]}
     others = {nic for nic in blamed if not run.may_be_blamed(nic)}
     innocent = sorted(str(nic) for nic in others if not run.is_other_end(nic))
