@@ -129,7 +129,7 @@ class Endpoint:
         if interface is not None and self.nic not in down:
             self.link = RailLink(interface, self._link_changed)
             self.driver.hooks.append(self.link.look)
-            self._draining = Draining(self.link)
+            self._draining = Draining(self.link) if groups.wait_in_the_end else None
         groups.world.Barrier()
         last_resort.watch(self)
         self.driver.start()

@@ -14,7 +14,8 @@ class Draining:
 
     What goes over a link that has just come back are chunks that went another way long ago, and everybody
     drops them. But if a peer leaves in the middle of that, Open MPI ends the job with an error: it takes a
-    reset connection for fatal (measured). So this rank stays until the link is quiet.
+    reset connection for fatal (measured). So this rank stays until the link is quiet; the others wait for it
+    where MPI ends.
 
     Args:
         link: The interface.

@@ -343,7 +343,8 @@ class Engine:
                 text = describe(silent, self.nodes, self.rails, timeout_s)
                 self.give_up(ErrorKind.ISOLATED, text)
         self._learn(self._triangulation.tick(now), now, "probe")
-        if self._recovery.tick(now):
+        # When all may leave a peer may be gone, and a message to it can keep MPICH busy for ever (measured).
+        if not self.closing.may_leave(now) and self._recovery.tick(now):
             self._learn([self.me], now, "echo", up=True)
         if self.closing.tick(now, consumed=all(c.is_consumed for c in self.senders.values())):
             self._flood_news()

@@ -180,3 +180,20 @@ def test_rank_that_needs_nobody_asks_nobody_and_never_gives_up(engine, wire):
     assert asked == []
     assert engine.news.error is None
     assert engine.closing.may_leave(1000 * 0.02 + SETTINGS.isolation_timeout_s)
+
+
+@pytest.mark.parametrize(("others", "probes"), [(Closing.DONE, True), (Closing.ALL_DONE, False)])
+def test_a_dead_nic_is_not_probed_when_all_may_leave(engine, wire, others, probes):
+    """As long as one rank may still need this one, the way back is looked for; then nobody may be there."""
+    engine.declare_down([ME], 0.0)
+    engine.closing.ask()
+    other = News(NODES, RAILS)
+    for rank in range(1, NODES * RAILS):
+        other.add_closing(rank, others)
+    hear(engine, other)
+    engine.tick(0.02)
+    assert engine.closing.may_leave(0.02) is not probes
+    wire.take(Kind.PROBE)
+    for tick in range(2, 100):
+        engine.tick(tick * 0.02)
+    assert bool(wire.take(Kind.PROBE)) is probes
