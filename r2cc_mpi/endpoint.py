@@ -26,7 +26,6 @@ from r2cc_mpi.errors import (
 from r2cc_mpi.groups import Groups
 from r2cc_mpi.layout import Layout
 from r2cc_mpi.mpi_rail import MpiRail
-from r2cc_mpi.netdev.draining import Draining
 from r2cc_mpi.netdev.rails import RailLink
 from r2cc_mpi.protocol.engine import Engine
 from r2cc_mpi.protocol.news import ErrorKind, News
@@ -125,11 +124,9 @@ class Endpoint:
             self.engine.rail_event(up=False, now=clock())
         self._is_real = interface is not None
         self.link: RailLink | None = None
-        self._draining: Draining | None = None
         if interface is not None and self.nic not in down:
             self.link = RailLink(interface, self._link_changed)
             self.driver.hooks.append(self.link.look)
-            self._draining = Draining(self.link) if groups.wait_in_the_end else None
         groups.world.Barrier()
         last_resort.watch(self)
         self.driver.start()
@@ -190,16 +187,7 @@ class Endpoint:
         if not self.engine.closing.may_leave(now):
             return False
         self._could_leave_at = min(self._could_leave_at, now)
-        if not self._has_nothing_to_send() and now <= self._could_leave_at + 2 * self.settings.stall_s:
-            return False
-        return not self._is_draining(now)
-
-    def _is_draining(self, now: float) -> bool:
-        """Say whether a link that was dead carries what MPI still holds for it."""
-        everyone = range(self.layout.nodes)
-        if self._draining is None or self.rail.is_idle_towards(everyone):
-            return False
-        return now <= self._could_leave_at + self.settings.isolation_timeout_s and self._draining.goes_on(now)
+        return self._has_nothing_to_send() or now > self._could_leave_at + 2 * self.settings.stall_s
 
     def _has_nothing_to_send(self) -> bool:
         """Say whether all has left that can: what a dead link holds back may stay there for ever."""

@@ -51,7 +51,6 @@ class Groups:
         rail: The owners of this rank's rail, ordered by node; data between nodes flows here only. A rank
             that owns none is by itself here.
         host: All ranks on this host, which may hold several nodes.
-        wait_in_the_end: Whether no process ends MPI before all want to: Open MPI's wait, MPICH's do not.
 
     Raises:
         MachineError: A node's ranks are not all on one host; every rank raises.
@@ -59,8 +58,6 @@ class Groups:
 
     def __init__(self, comm: MPI.Intracomm, layout: Layout) -> None:
         from mpi4py import MPI
-
-        self.wait_in_the_end = MPI.get_vendor()[0] == "Open MPI"
 
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise MachineError(
