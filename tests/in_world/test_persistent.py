@@ -146,6 +146,7 @@ def test_mismatches(world, usual_rails, different):
     odd = world.rank == 1
     comm = Communicator(world, rails=usual_rails)
     one, other = Persistent(comm), Persistent(comm)
+    world.Barrier()  # who is not through yet would hear of the mismatch there
 
     def call():
         if different == "count":
