@@ -35,7 +35,7 @@ LOOK_S = 0.002
 """Between two looks at a NIC's counter: less than a chunk takes."""
 STRATEGIES = ("auto", "hot-repair", "balance", "r2cc-allreduce", "optcc")
 BAD = {None: "hung", 1: "refused", 2: "wrong", 4: "gave up"}
-FINE = ("passed", "missed", "cut off", "other end")
+FINE = ("passed", "missed", "cut off")
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,8 @@ def verdict(run: CutRun, ended: Ended) -> str:
 
     Returns:
         `passed`; `missed` if the cut hit no iteration; `cut off` if nodes lost each other as they could;
-        `other end` if the other end of a black hole that was healed was held for dead, too or instead.
-        Anything else is bad.
+        Anything else is bad, also `other end`: the other end of a black hole that was healed was held for
+        dead, too or instead.
     """
     if ended.left:
         return f"left {', '.join(ended.left)}"
